@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+// Mutation testing asks what the tests of the pure modules notice; tests with processes would only slow it down.
+// stryker.config.json names a tsconfig that does not exist on purpose: Stryker would rewrite a real one through
+// TypeScript's API, which TypeScript 7 no longer has.
+export default defineConfig({
+  test: {
+    include: ['src/schedule/**/*.test.ts', 'src/ledger/**/*.test.ts', 'test/{schedule,ledger}/**/*.test.ts'],
+    testTimeout: 60_000,
+  },
+})
