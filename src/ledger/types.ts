@@ -17,6 +17,9 @@ export type RunState = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelle
 /** Runs wait in lanes that take turns, so that catch-up cannot starve what is fresh, nor the other way round. */
 export type Lane = 'schedule' | 'manual' | 'backlog'
 
+/** Their order of turns. */
+export const LANES = ['schedule', 'manual', 'backlog'] as const satisfies readonly Lane[]
+
 /** The occurrences a run stands for: keys of the first and last, and how many. */
 export interface Covers {
   readonly from: string
@@ -61,7 +64,7 @@ export interface Run {
   readonly cause: Cause
   readonly lane: Lane
   readonly state: RunState
-  /** Machine word for a fate or failure: `overlap`, `queue-full`, `replaced`, `too-old`, `too-many`, `paused`, `policy`, `superseded`, `error`, `timeout`, `lost`, `retired`, … */
+  /** Machine word for a fate or failure: `overlap`, `queue-full`, `replaced`, `too-old`, `too-many`, `paused`, `policy`, `error`, `timeout`, `lost`, `retired`, … */
   readonly reason: string | null
   /** The occurrences it covers; null for a manual run. Frozen at the first grant. */
   readonly covers: Covers | null
@@ -262,8 +265,8 @@ export interface Change {
   /** The version read, null for a job that did not exist; and the settlements then counted. */
   readonly expect: { readonly version: string | null; readonly settled: number }
   readonly header: JobHeader
-  /** Set where the change resets the count of failures in a row (resume). */
-  readonly resetFailures: boolean
+  /** The count of failures in a row: set to 0 (resume), one more (a run given up after lost nodes), or left alone. */
+  readonly failures: 'reset' | 'count' | 'keep'
   readonly runs: readonly RunWrite[]
   /** Entered with this change; known from then on. */
   readonly definition: StoredDefinition | null

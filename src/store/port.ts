@@ -48,7 +48,7 @@ export interface Store {
   runs(query: RunsQuery): Promise<readonly Run[]>
   /** For people: newest first. */
   events(query: { job?: string; before?: number; limit: number }): Promise<readonly LedgerEvent[]>
-  /** Removes terminal runs that ended, events that happened and nodes last seen before the instant; manual runs and requests stay 7 days whatever is asked. Returns how many rows went. */
+  /** Removes terminal runs that ended, events that happened and nodes last seen before the instant; whatever is asked, nothing younger than a day goes (a skipped or missed row may still be extended), and manual runs and requests stay 7 days. Returns how many rows went. */
   prune(query: { before: number; limit: number }): Promise<number>
 }
 

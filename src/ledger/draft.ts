@@ -1,0 +1,175 @@
+import { parseSchedule } from '../schedule/index.js'
+import type { Cursor, Schedule } from '../schedule/types.js'
+import type { Context } from './context.js'
+import { isLive, isTransition, type RunEvent } from './states.js'
+import { cleanText, TEXT_LIMITS } from './text.js'
+import type {
+  Aggregate,
+  Change,
+  Definition,
+  Expected,
+  JobHeader,
+  Lane,
+  LedgerEvent,
+  Run,
+  RunWrite,
+  StoredDefinition,
+} from './types.js'
+import { LANES } from './types.js'
+import { wakeAt } from './wake.js'
+
+/**
+ * A change in the making. Commands move runs and header fields here; `close` turns the difference into one `Change`, or
+ * null where nothing changed. It remembers what was read of each row, so that the store can compare before it sets.
+ */
+export class Draft {
+  readonly schedule: Schedule | null
+  definition: Definition
+  header: Mutable<JobHeader>
+  failures: Change['failures'] = 'keep'
+  private readonly events: LedgerEvent[] = []
+  private readonly live = new Map<string, Run>()
+  private readonly expected = new Map<string, Expected>()
+  private readonly touched = new Map<string, Run>()
+  private entered: StoredDefinition | null = null
+
+  constructor(
+    readonly job: Aggregate,
+    readonly ctx: Context,
+  ) {
+    this.definition = job.definition
+    this.header = { ...job.header, waiting: { ...job.header.waiting } }
+    this.schedule = scheduleOf(job.definition, job.header.anchor, ctx)
+    for (const run of job.runs) {
+      this.live.set(run.key, run)
+      this.expected.set(run.key, { state: run.state, token: run.token })
+    }
+  }
+
+  get now(): number {
+    return this.ctx.now
+  }
+
+  /** Live runs of the window, changed ones as they are now. */
+  runs(): Run[] {
+    return [...this.live.values()]
+  }
+
+  /** Runs that hold one of the job's places. */
+  held(): Run[] {
+    return this.runs().filter((run) => run.place)
+  }
+
+  /** Waiting runs of a lane, first in line first. */
+  waiting(lane: Lane): Run[] {
+    return this.runs()
+      .filter((run) => !run.place && run.lane === lane)
+      .sort((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
+  }
+
+  waitingTotal(): number {
+    return LANES.reduce((sum, lane) => sum + this.header.waiting[lane], 0)
+  }
+
+  isTaken(key: string): boolean {
+    return this.ctx.taken?.has(key) ?? false
+  }
+
+  /** Takes a run one step on. Waiting counts follow by themselves. */
+  step(before: Run | null, event: RunEvent, after: Run): Run {
+    const from = before === null ? null : before.state
+    if (!isTransition(from, event, after.state)) {
+      throw new Error(`ledger: ${after.job} ${after.key} cannot ${event} from ${from} to ${after.state}`)
+    }
+    if (before !== null && !this.expected.has(before.key)) {
+      this.expected.set(before.key, { state: before.state, token: before.token })
+    }
+    this.count(before, -1)
+    this.count(after, 1)
+    if (isLive(after.state)) this.live.set(after.key, after)
+    else this.live.delete(after.key)
+    this.touched.set(after.key, after)
+    return after
+  }
+
+  private count(run: Run | null, by: number): void {
+    if (run !== null && run.state === 'queued' && !run.place) {
+      this.header.waiting = { ...this.header.waiting, [run.lane]: Math.max(0, this.header.waiting[run.lane] + by) }
+    }
+  }
+
+  event(kind: LedgerEvent['kind'], id: string, by: string, why: string | null, data: unknown = null): void {
+    this.events.push({
+      id,
+      at: this.now,
+      job: this.job.header.job,
+      kind,
+      by: cleanText(by, TEXT_LIMITS.by),
+      why: why === null ? null : cleanText(why, TEXT_LIMITS.why),
+      data: data === null ? null : JSON.stringify(data),
+    })
+  }
+
+  /** Puts another definition in force; what was due must have been decided before. */
+  enter(definition: StoredDefinition): void {
+    this.entered = definition
+    this.definition = definition.content
+    this.header.definition = definition.hash
+    this.header.definitionSeq = definition.seq
+  }
+
+  /** Moves the cursor on; neither field ever moves back. */
+  advance(cursor: Cursor): void {
+    this.header.cursor = {
+      instant: Math.max(this.header.cursor.instant, cursor.instant),
+      label: this.header.cursor.label > cursor.label ? this.header.cursor.label : cursor.label,
+    }
+  }
+
+  /** The schedule of the definition now in force: another one after `enter`. */
+  scheduleInForce(): Schedule | null {
+    return this.definition === this.job.definition
+      ? this.schedule
+      : scheduleOf(this.definition, this.header.anchor, this.ctx)
+  }
+
+  close(): Change | null {
+    this.header.wakeAt = wakeAt(this)
+    if (!this.changed()) return null
+    const runs: RunWrite[] = [...this.touched.values()].map((run) => ({
+      run,
+      expect: this.expected.get(run.key) ?? null,
+    }))
+    return {
+      id: this.ctx.changeId,
+      job: this.header.job,
+      expect: { version: this.job.version === '' ? null : this.job.version, settled: this.job.tally.settled },
+      header: this.header,
+      failures: this.failures,
+      runs: runs.sort((a, b) => (a.run.key < b.run.key ? -1 : 1)),
+      definition: this.entered,
+      events: this.events,
+    }
+  }
+
+  /** A cursor that only followed the clock is not worth a write. */
+  private changed(): boolean {
+    const { header } = this.job
+    return (
+      this.touched.size > 0 ||
+      this.events.length > 0 ||
+      this.entered !== null ||
+      this.failures !== 'keep' ||
+      this.header.wakeAt !== header.wakeAt ||
+      this.header.pause !== header.pause ||
+      this.header.retired !== header.retired
+    )
+  }
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export function scheduleOf(definition: Definition, anchor: number, ctx: Context): Schedule | null {
+  if (definition.schedule === null) return null
+  return parseSchedule(definition.schedule, ctx.zones === undefined ? { anchor } : { anchor, zones: ctx.zones })
+}
