@@ -1,0 +1,111 @@
+import { CronPattern } from 'croner'
+import { FleetcronError } from '../errors.js'
+import { BoundedMap } from './bounded-map.js'
+import { CronMoments } from './cron-moments.js'
+import { remedyFor } from './remedies.js'
+import type { ScheduleKind } from './types.js'
+
+/** A parsed cron expression; it is shared by every schedule with the same text. */
+export interface Expression {
+  readonly text: string
+  readonly kind: ScheduleKind
+  /** Its wall times. */
+  readonly moments: CronMoments
+}
+
+/** The longest expression that is read; the longest useful ones are far below. */
+const MAX_LENGTH = 256
+
+const parsed = new BoundedMap<string, Expression>(4_096)
+
+/** The text under which an expression is stored and shared: fields apart by one space. */
+export function normaliseExpression(text: string): string {
+  if (typeof text !== 'string')
+    throw invalid(String(text), 'it is not a text', "write five or six fields, as '0 9 * * 1'")
+  if (text.length > MAX_LENGTH) {
+    throw invalid(`${text.slice(0, 40)}…`, `it has ${text.length} characters`, `write at most ${MAX_LENGTH}`)
+  }
+  return text.trim().replace(/\s+/g, ' ')
+}
+
+/**
+ * The expression with this text.
+ *
+ * @throws FleetcronError `SCHEDULE_INVALID`, naming the expression, the field and the remedy
+ */
+export function parseExpression(text: string): Expression {
+  const normal = normaliseExpression(text)
+  return parsed.getOrCompute(normal, () => parse(normal))
+}
+
+function parse(text: string): Expression {
+  const pattern = read(text)
+  const moments = new CronMoments(pattern, new CronPattern(dateFields(pattern.pattern), undefined, MODE))
+  if (!moments.isPossible) {
+    const [day, month] = pattern.pattern.split(' ').slice(-3)
+    throw invalid(
+      text,
+      `no year has a date with day of month '${day}' and month '${month}'`,
+      "write a day that the month has, or 'L' for its last day",
+    )
+  }
+  // "No star and no step in seconds, minutes, hours" is croner's rule "no-wildcard".
+  return { text, kind: pattern.isFixedTime ? 'fixed-time' : 'interval-like', moments }
+}
+
+const MODE = { mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard' } as const
+
+function read(text: string): CronPattern {
+  if (text === '') throw invalid(text, 'it is empty', "write five or six fields, as '0 9 * * 1'")
+  if (text.startsWith('@') && !NICKNAMES.includes(text.toLowerCase())) {
+    const why =
+      text.toLowerCase() === '@reboot' ? 'a start of a process is no moment of a fleet' : 'it is no known alias'
+    throw invalid(text, why, `write one of ${NICKNAMES.join(', ')}, or five or six fields`)
+  }
+  try {
+    return new CronPattern(text, undefined, MODE)
+  } catch (error) {
+    throw explain(text, error)
+  }
+}
+
+const NICKNAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
+
+const FIELDS = [
+  { name: 'seconds', allowed: '0-59' },
+  { name: 'minutes', allowed: '0-59' },
+  { name: 'hours', allowed: '0-23' },
+  { name: 'day of month', allowed: '1-31, L, LW or 15W' },
+  { name: 'month', allowed: '1-12 or JAN-DEC' },
+  { name: 'day of week', allowed: '0-7 or SUN-SAT (0 and 7 are Sunday), 5#2 or 5#L' },
+] as const
+
+/** Finds the field that croner refuses, by asking for each one alone. */
+function explain(text: string, error: unknown): FleetcronError {
+  const fields = text.split(' ')
+  if (fields.length < 5 || fields.length > 6) {
+    return invalid(text, `it has ${fields.length} fields`, 'write five (minutes first) or six (seconds first)')
+  }
+  const offset = 6 - fields.length
+  for (const [index, value] of fields.entries()) {
+    const field = FIELDS[index + offset]
+    const alone = Array<string>(6).fill('*')
+    alone[index + offset] = value
+    try {
+      new CronPattern(alone.join(' '), undefined, MODE)
+    } catch (cause) {
+      if (field !== undefined)
+        return invalid(text, `${field.name} '${value}' is refused`, remedyFor(value, field), cause)
+    }
+  }
+  return invalid(text, error instanceof Error ? error.message : String(error), 'write five or six fields', error)
+}
+
+/** The fields that choose dates, as an expression for midnight. */
+function dateFields(pattern: string): string {
+  return `0 0 0 ${pattern.split(' ').slice(-3).join(' ')}`
+}
+
+function invalid(text: string, why: string, remedy: string, cause?: unknown): FleetcronError {
+  return new FleetcronError('SCHEDULE_INVALID', `Cron expression '${text}': ${why}: ${remedy}.`, { cause })
+}
