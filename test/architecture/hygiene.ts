@@ -1,7 +1,7 @@
 import { isNode, type Node, type Parsed } from './source.js'
 
-export const MAX_FILE_LINES = 300
-export const MAX_FUNCTION_LINES = 70
+const MAX_FILE_LINES = 300
+const MAX_FUNCTION_LINES = 70
 
 const IMPURE = new Set([
   'process',

@@ -14,7 +14,7 @@ const CORE = [...BASE, 'schedule', 'ledger', 'store/port', 'store/resolve', 'fle
 const DOORS = ['nest', 'cli', 'http', 'bullmq', 'dashboard']
 
 /** The import table: `schedule ← ledger ← store port ← fleet ← doors`, with effect knowing the ledger's types only. */
-export const TABLE: Readonly<Record<string, Row>> = {
+const TABLE: Readonly<Record<string, Row>> = {
   errors: { any: [] },
   duration: { any: ['errors'] },
   schedule: { any: BASE },

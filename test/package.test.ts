@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const entries = Object.entries<{ types: string; default: string }>(manifest.exports)
+  .filter(([name]) => name !== './package.json')
+  .map(([name, { types, default: main }]) => ({ name: name.replace('.', 'fleetcron'), types, main }))
+
+/** Entries that need no optional peer: they load in an installation that has none. */
+const WITHOUT_PEERS = ['fleetcron', 'fleetcron/testing', 'fleetcron/memory']
+
+describe('the package as it is installed', () => {
+  let app = ''
+
+  beforeAll(() => {
+    app = mkdtempSync(join(tmpdir(), 'fleetcron-package-'))
+    install(app)
+  })
+
+  afterAll(() => rmSync(app, { recursive: true, force: true }))
+
+  it.each(entries)('has the files of $name', ({ types, main }) => {
+    expect([types, main].filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  it('ships no test', () => {
+    const shipped = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
+    expect(shipped.length).toBeGreaterThan(10)
+    expect(shipped.filter((path) => /\.test\.|vitest/.test(path))).toEqual([])
+  })
+
+  it.each(entries)(
+    'does nothing when $name is imported: no output, no handle that keeps the process alive',
+    ({ name }) => {
+      expect(node(root, `await import('${name}')`)).toBe('')
+    },
+  )
+
+  it.each(WITHOUT_PEERS)('loads %s where no driver and no NestJS is installed', (name) => {
+    expect(node(app, `console.log(typeof await import('${name}'))`)).toBe('object\n')
+  })
+
+  it('has a command that runs where no driver is installed', () => {
+    const args = [
+      'next',
+      '0 0 * * *',
+      '--time-zone',
+      'Europe/Helsinki',
+      '--from',
+      '2026-11-28T12:00:00Z',
+      '--count',
+      '1',
+      '--json',
+    ]
+    const main = join(app, 'node_modules/fleetcron', manifest.bin.fleetcron)
+    expect(JSON.parse(execFileSync(process.execPath, [main, ...args], { cwd: app, encoding: 'utf8' }))).toEqual([
+      '2026-11-28T22:00:00.000Z',
+    ])
+  })
+
+  it('can be bundled where no driver is installed', async () => {
+    const result = await build({
+      stdin: { contents: `import { createFleet } from 'fleetcron'; console.log(typeof createFleet)`, resolveDir: app },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
+      outfile: join(app, 'bundle.mjs'),
+    })
+    expect(result.errors).toEqual([])
+    expect(execFileSync(process.execPath, [join(app, 'bundle.mjs')], { cwd: app, encoding: 'utf8' })).toBe('function\n')
+  })
+})
+
+/** A folder with the package and its dependencies, but none of its optional peers. */
+function install(app: string): void {
+  const target = join(app, 'node_modules/fleetcron')
+  mkdirSync(target, { recursive: true })
+  for (const path of ['package.json', 'dist']) cpSync(join(root, path), join(target, path), { recursive: true })
+  for (const name of Object.keys(manifest.dependencies)) {
+    const link = join(app, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), link, 'junction')
+  }
+  writeFileSync(join(app, 'package.json'), '{ "type": "module" }')
+}
+
+function node(cwd: string, code: string): string {
+  return execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+    cwd,
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+}
