@@ -2,7 +2,8 @@ import { CronPattern } from 'croner'
 import { FleetcronError } from '../errors.js'
 import { BoundedMap } from './bounded-map.js'
 import { CronMoments } from './cron-moments.js'
-import { remedyFor } from './remedies.js'
+import { quote } from './quote.js'
+import { FIELDS, remedyFor } from './remedies.js'
 import type { ScheduleKind } from './types.js'
 
 /** A parsed cron expression; it is shared by every schedule with the same text. */
@@ -20,10 +21,9 @@ const parsed = new BoundedMap<string, Expression>(4_096)
 
 /** The text under which an expression is stored and shared: fields apart by one space. */
 export function normaliseExpression(text: string): string {
-  if (typeof text !== 'string')
-    throw invalid(String(text), 'it is not a text', "write five or six fields, as '0 9 * * 1'")
+  if (typeof text !== 'string') throw invalid(text, 'it is not a text', "write five or six fields, as '0 9 * * 1'")
   if (text.length > MAX_LENGTH) {
-    throw invalid(`${text.slice(0, 40)}…`, `it has ${text.length} characters`, `write at most ${MAX_LENGTH}`)
+    throw invalid(text, `it has ${text.length} characters`, `write at most ${MAX_LENGTH}`)
   }
   return text.trim().replace(/\s+/g, ' ')
 }
@@ -71,15 +71,6 @@ function read(text: string): CronPattern {
 
 const NICKNAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 
-const FIELDS = [
-  { name: 'seconds', allowed: '0-59' },
-  { name: 'minutes', allowed: '0-59' },
-  { name: 'hours', allowed: '0-23' },
-  { name: 'day of month', allowed: '1-31, L, LW or 15W' },
-  { name: 'month', allowed: '1-12 or JAN-DEC' },
-  { name: 'day of week', allowed: '0-7 or SUN-SAT (0 and 7 are Sunday), 5#2 or 5#L' },
-] as const
-
 /** Finds the field that croner refuses, by asking for each one alone. */
 function explain(text: string, error: unknown): FleetcronError {
   const fields = text.split(' ')
@@ -95,7 +86,7 @@ function explain(text: string, error: unknown): FleetcronError {
       new CronPattern(alone.join(' '), undefined, MODE)
     } catch (cause) {
       if (field !== undefined)
-        return invalid(text, `${field.name} '${value}' is refused`, remedyFor(value, field), cause)
+        return invalid(text, `${field.name} ${quote(value)} is refused`, remedyFor(value, field), cause)
     }
   }
   return invalid(text, error instanceof Error ? error.message : String(error), 'write five or six fields', error)
@@ -107,5 +98,5 @@ function dateFields(pattern: string): string {
 }
 
 function invalid(text: string, why: string, remedy: string, cause?: unknown): FleetcronError {
-  return new FleetcronError('SCHEDULE_INVALID', `Cron expression '${text}': ${why}: ${remedy}.`, { cause })
+  return new FleetcronError('SCHEDULE_INVALID', `Cron expression ${quote(text)}: ${why}: ${remedy}.`, { cause })
 }

@@ -1,4 +1,5 @@
 export { dateOf, instantToKey, keyToInstant, labelToWall, wallToLabel } from './labels.js'
+export { type ListOptions, nextOccurrences, passesOf, previousOccurrences } from './people.js'
 export { type ParseOptions, parseSchedule } from './schedule.js'
 export { type ScheduleInput, scheduleSpec } from './spec.js'
 export type {

@@ -1,5 +1,6 @@
 import { FleetcronError } from '../errors.js'
 import { DAY_MS, dayNumber, daysInMonth, FIRST_YEAR, isLeapYear, SECOND_MS } from './calendar.js'
+import { quote } from './quote.js'
 import type { Occurrence } from './types.js'
 
 /**
@@ -58,6 +59,6 @@ export function cursorWall(label: string): number {
   if (wall !== null) return wall
   throw new FleetcronError(
     'SCHEDULE_INVALID',
-    `The cursor's label '${label}' is not a label: expected YYYY-MM-DDTHH:MM[:SS[.mmm]], see docs/labels.md.`,
+    `The cursor's label ${quote(label)} is not a label: expected YYYY-MM-DDTHH:MM[:SS[.mmm]], see docs/labels.md.`,
   )
 }

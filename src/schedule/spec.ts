@@ -4,6 +4,7 @@ import { parseExpression } from './expression.js'
 import { FixedTimeSchedule } from './fixed-time.js'
 import { parseWall, wallToLabel } from './labels.js'
 import { OneMoment } from './moments.js'
+import { quote } from './quote.js'
 import { timelineOf } from './timeline.js'
 import type { ScheduleSpec } from './types.js'
 import { intlZones, normaliseZone } from './zones.js'
@@ -42,7 +43,7 @@ export function scheduleSpec(input: ScheduleInput): ScheduleSpec {
   const timeZone = normaliseZone(input.timeZone)
   const rules = intlZones(timeZone)
   const dstGap = input.dstGap ?? 'next'
-  if (dstGap !== 'next' && dstGap !== 'skip') throw invalid(`dstGap is '${dstGap}': write 'next' or 'skip'`)
+  if (dstGap !== 'next' && dstGap !== 'skip') throw invalid(`dstGap is ${quote(dstGap)}: write 'next' or 'skip'`)
   if (cron !== undefined) return { cron: parseExpression(cron).text, timeZone, dstGap }
   const moment = parseAt(at instanceof Date ? dateText(at) : (at ?? ''))
   if ('instant' in moment) return { at: new Date(moment.instant).toISOString(), timeZone, dstGap }
@@ -73,7 +74,7 @@ export function parseAt(text: string): { readonly instant: number } | { readonly
   const wall = match === null ? null : parseWall(`${match[1]}T${match[2]}${fraction(match[3])}`)
   if (match === null || wall === null) {
     throw invalid(
-      `at '${text}' is no moment of the years 1900 to 9999: write a wall time as '2026-11-29T09:00', or an instant as '2026-11-29T07:00Z' or '2026-11-29T09:00+02:00'`,
+      `at ${quote(text)} is no moment of the years 1900 to 9999: write a wall time as '2026-11-29T09:00', or an instant as '2026-11-29T07:00Z' or '2026-11-29T09:00+02:00'`,
     )
   }
   const [, , , , zone, sign, hours, minutes] = match

@@ -25,7 +25,7 @@ export interface Place {
 }
 
 /** Offsets are less than a day in either direction, so an instant and its wall time are less than a day apart. */
-const MAX_OFFSET_MS = DAY_MS
+export const MAX_OFFSET_MS = DAY_MS
 
 const CHUNK_MS = 400 * DAY_MS
 const MARGIN_MS = 3 * DAY_MS
@@ -120,8 +120,6 @@ export class Timeline {
     return segments
   }
 }
-
-export { MAX_OFFSET_MS }
 
 const timelines = new WeakMap<ZoneRules, Timeline>()
 

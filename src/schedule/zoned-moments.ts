@@ -21,8 +21,8 @@ export class ZonedMoments implements Moments {
   next(after: number): number | null {
     let from = after
     while (from < after + HORIZON_MS) {
-      const { start, end, offset } = this.timeline.segmentAt(from + 1)
-      const wall = this.walls.next(Math.max(from, start - 1) + offset)
+      const { end, offset } = this.timeline.segmentAt(from + 1)
+      const wall = this.walls.next(from + offset)
       if (wall !== null && wall - offset < end) return wall - offset
       // The next match of any later segment, whatever its offset, is at least here: whole years are jumped over.
       const bound = this.walls.next(end - MAX_OFFSET_MS - 1)

@@ -1,6 +1,7 @@
 import { FleetcronError } from '../errors.js'
 import { BoundedMap } from './bounded-map.js'
 import { DAY_MS, SECOND_MS } from './calendar.js'
+import { quote } from './quote.js'
 import type { ZoneRules } from './types.js'
 
 /** More zones than the world has; each costs one formatter of Intl, and only when it is used. */
@@ -37,6 +38,8 @@ function two(value: number): string {
 function fixedOffset(timeZone: string): number | null {
   if (/^utc$/i.test(timeZone)) return 0
   const match = /^([+-])(\d{2}):?(\d{2})$/.exec(timeZone)
+  // What looks like an offset is not left to Intl: some versions read '+2', others do not.
+  if (match === null && /^[+-]/.test(timeZone)) throw unknown(timeZone)
   if (match === null) return null
   const minutes = Number(match[2]) * 60 + Number(match[3])
   if (Number(match[3]) > 59 || minutes > 18 * 60) throw unknown(timeZone)
@@ -55,8 +58,11 @@ class FixedZone implements ZoneRules {
   }
 }
 
-/** How far apart Intl is asked. No zone since 1970 changed its offset and took that back within less than this. */
-const PROBE_MS = 4 * DAY_MS
+/**
+ * How far apart Intl is asked. A change that is taken back between two questions is not seen; the shortest one since 1900
+ * lasted just under four days (Freetown, 1939), later ones a week.
+ */
+const PROBE_MS = 3 * DAY_MS
 
 /** Intl has no list of changes: they are found by probing and bisecting, to the second. */
 class IntlZone implements ZoneRules {
@@ -119,7 +125,7 @@ function formatter(timeZone: string): Intl.DateTimeFormat {
 function unknown(timeZone: string, cause?: unknown): FleetcronError {
   return new FleetcronError(
     'ZONE_UNKNOWN',
-    `Time zone '${timeZone}' is not known to this process: write an IANA name such as 'Europe/Helsinki', 'UTC', or an offset such as '+02:00'.`,
+    `Time zone ${quote(timeZone)} is not known to this process: write an IANA name such as 'Europe/Helsinki', 'UTC', or an offset such as '+02:00'.`,
     { cause },
   )
 }
