@@ -7,6 +7,11 @@ export interface Clock {
   wall(): number
   /** Monotonic milliseconds; stands still only while the machine is suspended. */
   monotonic(): number
+  /**
+   * Milliseconds for which the machine has been suspended in all, where the clock can tell. Without it a wall clock that
+   * runs ahead of the monotonic one is taken for a suspend, which costs a session when somebody merely set the clock.
+   */
+  suspended?(): number
   /** Calls `fn` once after at least `delayMs`. Timers never keep the process alive by themselves. */
   after(delayMs: number, fn: () => void): Timer
   /** Uniform in [0, 1). */

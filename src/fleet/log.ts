@@ -1,0 +1,52 @@
+/** Where lines go: `console`, pino's and Nest's loggers fit. Fields are given once more as data, for structured loggers. */
+export interface Logger {
+  info(line: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(line: string, fields?: Readonly<Record<string, unknown>>): void
+  error(line: string, fields?: Readonly<Record<string, unknown>>): void
+}
+
+export type Level = 'info' | 'warn' | 'error'
+
+/** A line: the words first, then `key=value` pairs; values with spaces are quoted, absent ones left out. */
+export function formatLine(message: string, fields: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(fields).flatMap(([key, value]) => {
+    if (value === undefined || value === null) return []
+    return [`${key}=${formatValue(value)}`]
+  })
+  return [message, ...pairs].join(' ')
+}
+
+function formatValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)
+}
+
+/** A logger that never throws into its caller, whatever the user's logger does. */
+export class Log {
+  constructor(
+    private readonly logger: Logger | null,
+    private readonly origin: Readonly<Record<string, unknown>>,
+  ) {}
+
+  info(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.write('info', message, fields)
+  }
+
+  warn(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.write('warn', message, fields)
+  }
+
+  error(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.write('error', message, fields)
+  }
+
+  private write(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.logger === null) return
+    try {
+      const all = { ...fields, ...this.origin }
+      this.logger[level](`fleetcron: ${formatLine(message, all)}`, all)
+    } catch {
+      // A logger that fails must not end a run or the loop; there is nowhere left to say so.
+    }
+  }
+}
