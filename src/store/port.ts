@@ -40,14 +40,18 @@ export interface Store {
   settle(settlements: readonly Settlement[]): Promise<readonly SettleResult[]>
   /** Renews what is neither ended nor run out, compares runs both ways, and says what to wait for. */
   beat(session: SessionRef, beat: Beat): Promise<BeatReply>
-  /** Calls `wake(job's bucket)` when some commit made a job due earlier. Returns the end of the subscription. */
+  /**
+   * Calls `wake(bucket)` when some commit or settlement, the caller's own included, made a job of that bucket due earlier;
+   * -1 where the store cannot tell which: look at once. A hint only: it may come late, doubled, or not at all. Returns
+   * the end of the subscription.
+   */
   subscribe?(wake: (bucket: number) => void): Promise<() => Promise<void>>
   /** For people: pages of jobs by name. */
-  jobs(query: { service?: string; after?: string; limit: number }): Promise<readonly Aggregate[]>
-  /** For people: newest first by position in time (createdAt, key). */
+  jobs(query: JobsQuery): Promise<readonly Aggregate[]>
+  /** For people: newest first by position in time (createdAt, then key, then job). */
   runs(query: RunsQuery): Promise<readonly Run[]>
-  /** For people: newest first. */
-  events(query: { job?: string; before?: number; limit: number }): Promise<readonly LedgerEvent[]>
+  /** For people: newest first (at, then id). */
+  events(query: EventsQuery): Promise<readonly LedgerEvent[]>
   /** Removes terminal runs that ended, events that happened and nodes last seen before the instant; whatever is asked, nothing younger than a day goes (a skipped or missed row may still be extended), and manual runs and requests stay 7 days. Returns how many rows went. */
   prune(query: { before: number; limit: number }): Promise<number>
 }
@@ -90,7 +94,7 @@ export interface AttendQuery {
   readonly buckets: ReadonlySet<number>
   readonly graceMs: number
   readonly limit: number
-  /** From the page before. */
+  /** `after` of the page before: rows left alone on one page never hide those of the next. */
   readonly after?: string
 }
 
@@ -104,8 +108,9 @@ export interface Attendance {
   readonly ended: ReadonlyMap<string, EndedSession>
   /** There is another page. */
   readonly after: string | null
-  /** Earliest wakeAt after now: among my buckets, and among the others, of these services. */
+  /** Earliest wakeAt after now among my buckets, of these services. */
   readonly nextWakeAt: number | null
+  /** Earliest wakeAt after now - graceMs among the other buckets: this node looks after it at that instant + graceMs. */
   readonly nextOtherWakeAt: number | null
   /** Earliest lease end of another session that holds runs. */
   readonly nextEndAt: number | null
@@ -206,6 +211,27 @@ export interface BeatReply {
 export interface RunsQuery {
   readonly job?: string
   readonly states?: readonly RunState[]
-  readonly before?: { readonly createdAt: number; readonly key: string }
+  /** The last run of the page before. */
+  readonly before?: { readonly createdAt: number; readonly key: string; readonly job: string }
+  readonly limit: number
+}
+
+export interface JobsQuery {
+  readonly service?: string
+  /** The last job of the page before. */
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface EventsQuery {
+  readonly job?: string
+  /** The last event of the page before. */
+  readonly before?: { readonly at: number; readonly id: string }
+  readonly limit: number
+}
+
+export interface PruneQuery {
+  /** Epoch milliseconds of the store's clock. */
+  readonly before: number
   readonly limit: number
 }
