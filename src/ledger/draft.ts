@@ -1,8 +1,9 @@
 import { parseSchedule } from '../schedule/index.js'
 import type { Cursor, Schedule } from '../schedule/types.js'
 import type { Context } from './context.js'
+import { TEXT_LIMITS } from './limits.js'
 import { isLive, isTransition, type RunEvent } from './states.js'
-import { cleanText, TEXT_LIMITS } from './text.js'
+import { cleanText } from './text.js'
 import type {
   Aggregate,
   Change,
@@ -81,8 +82,8 @@ export class Draft {
     if (!isTransition(from, event, after.state)) {
       throw new Error(`ledger: ${after.job} ${after.key} cannot ${event} from ${from} to ${after.state}`)
     }
-    if (before !== null && !this.expected.has(before.key)) {
-      this.expected.set(before.key, { state: before.state, token: before.token })
+    if (!this.expected.has(after.key)) {
+      this.expected.set(after.key, before === null ? null : { state: before.state, token: before.token })
     }
     this.count(before, -1)
     this.count(after, 1)

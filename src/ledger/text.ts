@@ -9,16 +9,6 @@ export function cleanText(text: string, limit: number): string {
     .replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]|[\uD800-\uDFFF]/g, (found) => (found.length === 2 ? found : '\uFFFD'))
 }
 
-/** Limits of the texts that the ledger keeps, in UTF-16 units. */
-export const TEXT_LIMITS = {
-  name: 200,
-  note: 500,
-  errorMessage: 2_000,
-  errorStack: 8_000,
-  by: 200,
-  why: 1_000,
-} as const
-
 /** FNV-1a, 32 bits: the same on every node and in every release. */
 export function hash32(text: string): number {
   let hash = 0x811c9dc5

@@ -223,9 +223,6 @@ export interface Aggregate {
   readonly runs: readonly Run[]
 }
 
-/** Waiting runs of each lane that a loaded aggregate carries. */
-export const WINDOW = 100
-
 /** What a change expects of a row: that it is absent, or its state and token. */
 export type Expected = null | { readonly state: RunState; readonly token: number }
 

@@ -1,0 +1,8 @@
+export { attend } from './attend.js'
+export { backfill, cancel, manualKey, pause, resume, retire, retryRun, trigger } from './commands.js'
+export type { AttendContext, Context, Decision, Outcome, Request } from './context.js'
+export { type DefineInput, define } from './define.js'
+export { WINDOW } from './limits.js'
+export { settleRun } from './settle.js'
+export { isLive, isReachable, isTransition, TRANSITIONS } from './states.js'
+export { BUCKETS, bucketOf, cleanText, hash32 } from './text.js'

@@ -1,0 +1,12 @@
+import { hash32 } from './text.js'
+import type { Retry, Run } from './types.js'
+
+/**
+ * How long the next attempt waits: `delay · factor^n`, at most `maxDelay`, less up to a quarter of jitter. The jitter is
+ * a function of the run and its count, so that every node and every replay computes the same.
+ */
+export function retryDelayMs(run: Pick<Run, 'job' | 'key' | 'retries'>, retry: Retry): number {
+  const full = Math.min(retry.maxDelayMs, retry.delayMs * retry.factor ** run.retries)
+  const jitter = (hash32(`${run.job}\n${run.key}\n${run.retries}`) % 1024) / 4096
+  return Math.round(full * (1 - jitter))
+}
