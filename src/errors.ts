@@ -34,6 +34,8 @@ export const ERROR_CODES = [
   'EFFECT_NESTED',
   'RETRY_TRANSACTION',
   'RESULT_TOO_LARGE',
+  'EFFECT_INVALID',
+  'EFFECT_UNAVAILABLE',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

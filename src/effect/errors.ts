@@ -1,0 +1,61 @@
+import { FleetcronError } from '../errors.js'
+import type { StaleToken } from './port.js'
+
+/** A write came from an attempt that a newer one has replaced; nothing was written. */
+export class StaleTokenError extends FleetcronError implements StaleToken {
+  override readonly name = 'StaleTokenError'
+  declare readonly code: 'STALE_TOKEN'
+  readonly job: string
+  readonly runKey: string
+  readonly key: string | null
+  readonly resource: string
+  readonly token: number
+  readonly highest: number
+
+  constructor(about: Omit<StaleToken, 'code'>) {
+    const what = about.key === null ? 'a write' : `the effect '${about.key}'`
+    super(
+      'STALE_TOKEN',
+      `Job '${about.job}', run '${about.runKey}': ${what} was refused, because this attempt has token ${about.token} and ` +
+        `the fence of '${about.resource}' shows ${about.highest}: a newer attempt has begun. Nothing was written; let ` +
+        'this error end the handler.',
+    )
+    this.job = about.job
+    this.runKey = about.runKey
+    this.key = about.key
+    this.resource = about.resource
+    this.token = about.token
+    this.highest = about.highest
+  }
+}
+
+/** A transaction that an effect joined has to be rolled back and run again as a whole; `cause` is the database's error. */
+export class RetryTransaction extends FleetcronError {
+  override readonly name = 'RetryTransaction'
+  declare readonly code: 'RETRY_TRANSACTION'
+
+  constructor(what: string, cause: unknown) {
+    super(
+      'RETRY_TRANSACTION',
+      `${what}: the database asks for the transaction to be repeated (${messageOf(cause)}). Roll it back and run the whole ` +
+        'transaction again; Fleetcron repeats only transactions of its own.',
+      { cause },
+    )
+  }
+}
+
+export function effectInvalid(what: string, why: string, cause?: unknown): FleetcronError {
+  return new FleetcronError('EFFECT_INVALID', `${what}: ${why}`, cause === undefined ? undefined : { cause })
+}
+
+export function asyncRefused(what: string): FleetcronError {
+  return effectInvalid(
+    what,
+    'its function is asynchronous. On SQLite a transaction belongs to its connection, so the function has to be ' +
+      'synchronous: do what is asynchronous before or after it. Nothing was kept.',
+  )
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,136 @@
+import { FleetcronError } from '../errors.js'
+import { asyncRefused, effectInvalid, RetryTransaction } from './errors.js'
+import type { AsyncAdapter, EffectAdapter, Failure, SyncAdapter } from './port.js'
+import { currentFrame, isThenable } from './scope.js'
+import type { Script, Step } from './script.js'
+
+/** Plays a script in a transaction of its own, once. */
+export function playOwn<Tx, R>(
+  adapter: EffectAdapter<Tx>,
+  what: string,
+  script: (tx: Tx) => Script<R>,
+): R | Promise<R> {
+  if (adapter.sync) {
+    if (adapter.inTransaction(adapter.connection) === true) throw connectionTaken(what)
+    return adapter.transaction((tx) => playAtOnce(adapter, tx, what, script(tx)))
+  }
+  return adapter.transaction((tx) => playAwaiting(adapter, tx, script(tx)))
+}
+
+/**
+ * Plays a script in the user's transaction, behind a savepoint, so that what failed leaves nothing even when the user
+ * commits. On a synchronous adapter it answers or throws at once: a rejected promise would come after the user's commit.
+ */
+export function playJoined<Tx, R>(adapter: EffectAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R | Promise<R> {
+  if (adapter.inTransaction(tx) === false) {
+    throw effectInvalid(what, 'no transaction is open on the `tx` it was given. Begin one first, or leave `tx` away.')
+  }
+  if (adapter.sync) return joinAtOnce(adapter, tx, what, script)
+  return inTurn(tx, () => joinAwaiting(adapter, tx, what, script))
+}
+
+/** What an error asks for, also when a library wrapped the driver's. */
+export function failureOf<Tx>(adapter: EffectAdapter<Tx>, error: unknown): Failure {
+  let inner = error
+  for (let depth = 0; depth < 5 && inner !== undefined && inner !== null; depth++) {
+    if (inner instanceof RetryTransaction) return 'retry'
+    const failure = adapter.classify(inner)
+    if (failure !== 'other') return failure
+    inner = (inner as { cause?: unknown }).cause
+  }
+  return 'other'
+}
+
+function playAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {
+  let turn = script.next()
+  while (!turn.done) {
+    const step = turn.value
+    turn = script.next('call' in step ? callAtOnce(step.call, what) : adapter.query(tx, step.sql, step.params))
+  }
+  if (adapter.inTransaction(tx) === false) {
+    throw effectInvalid(what, 'its function ended the transaction. Leave COMMIT and ROLLBACK to the effect.')
+  }
+  return turn.value
+}
+
+async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, script: Script<R>): Promise<R> {
+  let turn = script.next()
+  while (!turn.done) turn = script.next(await stepAwaiting(adapter, tx, turn.value))
+  return turn.value
+}
+
+function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, step: Step): unknown {
+  return 'call' in step ? step.call() : adapter.query(tx, step.sql, step.params)
+}
+
+/** A promise cannot be awaited here, and what it stands for would be written after the commit. */
+function callAtOnce(call: () => unknown, what: string): unknown {
+  const value = call()
+  if (!isThenable(value)) return value
+  value.then(undefined, () => undefined)
+  throw asyncRefused(what)
+}
+
+function joinAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {
+  const { savepoint, rollbackToSavepoint, releaseSavepoint } = adapter.statements
+  try {
+    adapter.query(tx, savepoint, [])
+    try {
+      const value = playAtOnce(adapter, tx, what, script)
+      adapter.query(tx, releaseSavepoint, [])
+      return value
+    } catch (error) {
+      if (adapter.inTransaction(tx) !== false) {
+        adapter.query(tx, rollbackToSavepoint, [])
+        adapter.query(tx, releaseSavepoint, [])
+      }
+      throw error
+    }
+  } catch (error) {
+    throw failureOf(adapter, error) === 'retry' ? retryOf(what, error) : error
+  }
+}
+
+async function joinAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): Promise<R> {
+  const { savepoint, rollbackToSavepoint, releaseSavepoint } = adapter.statements
+  try {
+    await adapter.query(tx, savepoint, [])
+    try {
+      const value = await playAwaiting(adapter, tx, script)
+      await adapter.query(tx, releaseSavepoint, [])
+      return value
+    } catch (error) {
+      // After a deadlock MySQL has rolled everything back and knows no savepoint any more: the first error is what counts.
+      await adapter.query(tx, rollbackToSavepoint, []).catch(() => undefined)
+      throw error
+    }
+  } catch (error) {
+    throw failureOf(adapter, error) === 'retry' ? retryOf(what, error) : error
+  }
+}
+
+/** Whoever began that transaction would commit our change with his, or roll it back. */
+function connectionTaken(what: string): FleetcronError {
+  return new FleetcronError(
+    'EFFECT_NESTED',
+    `${what}: its connection has a transaction open already. To be part of that one, pass { tx }; a transaction that ` +
+      'stays open across an await needs a connection of its own.',
+  )
+}
+
+function retryOf(what: string, error: unknown): unknown {
+  return error instanceof RetryTransaction ? error : new RetryTransaction(what, error)
+}
+
+/** The last act begun in each transaction, or in each effect's body within it. */
+const turns = new WeakMap<object, Promise<unknown>>()
+
+/** Acts that join one transaction at the same time (`Promise.all`) take turns: their savepoints would cross each other. */
+async function inTurn<Tx, R>(tx: Tx, act: () => Promise<R>): Promise<R> {
+  const frame = currentFrame()
+  const place: object = frame?.tx === tx ? frame : (tx as object)
+  const before = turns.get(place) ?? Promise.resolve()
+  const mine = before.then(act, act)
+  turns.set(place, mine)
+  return mine
+}

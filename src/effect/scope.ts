@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { FleetcronError } from '../errors.js'
+
+/**
+ * Which effect's `fn` the present code runs in. A frame is closed when its `fn` has ended: what it left behind (a timer,
+ * a queued callback) is not inside it any more.
+ */
+export interface Frame {
+  readonly key: string
+  readonly tx: unknown
+  readonly outer: Frame | null
+  open: boolean
+}
+
+const scope = new AsyncLocalStorage<Frame>()
+
+/** The innermost effect whose `fn` is still running, or null. */
+export function currentFrame(): Frame | null {
+  let frame: Frame | null = scope.getStore() ?? null
+  while (frame && !frame.open) frame = frame.outer
+  return frame
+}
+
+/** Calls `fn` as the body of the effect `key`. The frame closes when `fn` returns or, if that is a promise, when it settles. */
+export function insideEffect(key: string, tx: unknown, fn: () => unknown): unknown {
+  const frame: Frame = { key, tx, outer: currentFrame(), open: true }
+  const close = () => {
+    frame.open = false
+  }
+  try {
+    const value = scope.run(frame, fn)
+    if (!isThenable(value)) close()
+    else value.then(close, close)
+    return value
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** An act with a transaction of its own cannot be part of an effect: it would count although the outer one is rolled back. */
+export function refuseInsideEffect(what: string): void {
+  const frame = currentFrame()
+  if (!frame) return
+  throw new FleetcronError(
+    'EFFECT_NESTED',
+    `${what}: it has a transaction of its own and was started inside the effect '${frame.key}', so it would count even if ` +
+      'that one is rolled back. Pass the outer transaction on with { tx }, or do one after the other.',
+  )
+}
+
+/** The same key inside itself would find its own unfinished row. */
+export function refuseInsideItself(key: string, what: string): void {
+  for (let frame = currentFrame(); frame; frame = frame.outer) {
+    if (!frame.open || frame.key !== key) continue
+    throw new FleetcronError(
+      'EFFECT_NESTED',
+      `${what}: it was started inside itself. Give the inner effect a key of its own.`,
+    )
+  }
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
