@@ -6,7 +6,8 @@ import type { Occurrence } from './types.js'
 /**
  * Labels are wall time as text, instants' keys the same text with a `Z`: `YYYY-MM-DDTHH:MM[:SS[.mmm]]`. Seconds are
  * written only where they (or the milliseconds) are not zero, milliseconds only where they are not zero. So every moment
- * has exactly one text, and labels compare as text in the order of time.
+ * has exactly one text, and labels compare as text in the order of time. Keys of instants do not, once there are seconds:
+ * `T00:00:01Z` is less than `T00:00Z` as text.
  *
  * In this folder "wall" is wall time as a number: the epoch milliseconds at which UTC shows the same time.
  */
