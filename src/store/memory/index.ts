@@ -37,7 +37,8 @@ export interface MemoryStore extends Store {
  * const a = createFleet({ fleet: 'billing', store })
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const now = options.now ?? Date.now
+  const clock = options.now ?? Date.now
+  const now = () => Math.floor(clock())
   const name = options.id ?? (options.now ? '1' : randomUUID())
   let lives = 1
   const incarnation = () => `${options.fleet ?? 'memory'}-${name}-${lives}`

@@ -1,0 +1,94 @@
+import { FleetcronError } from '../errors.js'
+import { createMemoryStore } from './memory/index.js'
+import type { Store } from './port.js'
+import { createSqliteStore, type SqliteDriver } from './sqlite/index.js'
+
+export interface ResolveOptions {
+  /** The store's clock, epoch milliseconds. Default: `Date.now`. */
+  readonly now?: () => number
+}
+
+/**
+ * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, or `memory:`. It is not opened.
+ * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where no SQLite driver is installed.
+ *
+ * @example
+ * const store = await resolveStore('sqlite:./ledger.db', 'billing')
+ */
+export async function resolveStore(url: string, fleet: string, options: ResolveOptions = {}): Promise<Store> {
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? []
+  switch (scheme.toLowerCase()) {
+    case 'memory':
+      return createMemoryStore({ fleet, ...options })
+    case 'sqlite': {
+      const path = pathOf(url.slice('sqlite:'.length))
+      return createSqliteStore({ path, fleet, driver: await sqliteDriver(path), ...options })
+    }
+    default:
+      throw invalid(
+        scheme === ''
+          ? 'it has no scheme'
+          : `this version of fleetcron knows no ${scheme}: stores; the store may also be an object of your own`,
+      )
+  }
+}
+
+/** `sqlite:` and a path, or `sqlite://` and an absolute one, in which `%20` stands for a space as in any URL. */
+function pathOf(rest: string): string {
+  const isUrl = rest.startsWith('//')
+  const path = isUrl ? decoded(rest.slice(2)) : rest
+  if (path === '' || path === ':memory:') throw invalid('it names no file; a ledger without one is memory:')
+  if (path.includes('?') || path.includes('\0')) throw invalid('a path with ? or NUL in it is not understood')
+  if (isUrl && !/^(\/|[a-z]:[\\/])/i.test(path)) {
+    throw invalid('after sqlite:// an absolute path follows, as in sqlite:///var/lib/app/ledger.db')
+  }
+  return isUrl ? path.replace(/^\/([a-z]:[\\/])/i, '$1') : path
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid('it holds a % that no two digits follow')
+  }
+}
+
+/** Names no more of the URL than its form: another store's URL may hold a password. */
+function invalid(why: string): FleetcronError {
+  return new FleetcronError(
+    'OPTION_INVALID',
+    `The option store is not understood: ${why}. Use sqlite:./ledger.db, sqlite:///absolute/ledger.db or memory:.`,
+  )
+}
+
+/** better-sqlite3 where it is installed and works, otherwise the SQLite that newer versions of Node bring along. */
+async function sqliteDriver(path: string): Promise<SqliteDriver> {
+  const tried: unknown[] = []
+  for (const load of [betterSqlite3, nodeSqlite]) {
+    try {
+      const driver = await load()
+      driver(':memory:').close()
+      return driver
+    } catch (error) {
+      tried.push(error)
+    }
+  }
+  throw new FleetcronError(
+    'DRIVER_MISSING',
+    `The ledger ${path} needs a SQLite driver, and none works here: npm install better-sqlite3 ` +
+      '(Node 22.13 and later bring one of their own).',
+    { cause: new AggregateError(tried) },
+  )
+}
+
+async function betterSqlite3(): Promise<SqliteDriver> {
+  const { default: Database } = await import('better-sqlite3')
+  return (path) => new Database(path)
+}
+
+async function nodeSqlite(): Promise<SqliteDriver> {
+  // Named by a variable: the types of the oldest supported Node do not have it, and bundlers need not look for it.
+  const name = 'node:sqlite'
+  const { DatabaseSync } = (await import(name)) as { DatabaseSync: new (path: string) => ReturnType<SqliteDriver> }
+  return (path) => new DatabaseSync(path)
+}

@@ -1,0 +1,109 @@
+import type { Change, Expected } from '../../ledger/types.js'
+import { committedTally, committedWakeAt, type Found, isEarlier, judge, NO_TALLY, waitingTotal } from '../guards.js'
+import type { CommitResult, Committed, SessionRef } from '../port.js'
+import { sqliteCode, whyUnavailable } from './driver.js'
+import type { Ledger } from './ledger.js'
+import { runColumns, stopColumn, type TallyColumns, tallyOf } from './rows.js'
+import { sessionState } from './sessions.js'
+import {
+  COMMIT_ATTEMPT,
+  COMMIT_DEFINITION,
+  COMMIT_EVENT,
+  COMMIT_JOB,
+  COMMIT_PUT_DEFINITION,
+  COMMIT_PUT_EVENT,
+  COMMIT_PUT_JOB,
+  COMMIT_PUT_RUN,
+  COMMIT_RUN,
+} from './statements.js'
+
+export function commit(
+  ledger: Ledger,
+  session: SessionRef,
+  read: number,
+  changes: readonly Change[],
+  now: number,
+): Committed {
+  const isLate = now > read + session.leaseMs / 10
+  if (isLate || !sessionState(ledger, session.id, now).alive) return { expired: true, now }
+  const results = new Map<Change, CommitResult>()
+  for (const change of changes.toSorted((a, b) => (a.job < b.job ? -1 : a.job > b.job ? 1 : 0))) {
+    results.set(change, commitOne(ledger, change, now))
+  }
+  return { expired: false, now, results: changes.flatMap((change) => results.get(change) ?? []) }
+}
+
+interface JobRow extends TallyColumns {
+  readonly version: string
+  readonly wake_at: number | null
+}
+
+/** A change whose data SQLite refuses is taken back alone; a failure of the whole file goes on to the caller. */
+function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
+  const { connection, fleet } = ledger
+  const { job } = change
+  connection.exec('SAVEPOINT change')
+  try {
+    const row = connection.get<JobRow>(COMMIT_JOB, { fleet, job })
+    const refusal = judge(change, found(ledger, job, row?.version ?? null))
+    if (!refusal) apply(ledger, change, row, now)
+    connection.exec('RELEASE change')
+    return refusal ?? { job, outcome: 'won' }
+  } catch (error) {
+    if (!isAboutData(error)) throw error
+    connection.exec('ROLLBACK TO change')
+    connection.exec('RELEASE change')
+    return { job, outcome: 'refused', why: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function isAboutData(error: unknown): boolean {
+  const code = sqliteCode(error)
+  if (code === null) return error instanceof TypeError || error instanceof RangeError
+  return whyUnavailable(error) === null && code !== 'SQLITE_BUSY' && code !== 'SQLITE_LOCKED'
+}
+
+function found(ledger: Ledger, job: string, version: string | null): Found {
+  const { connection, fleet } = ledger
+  return {
+    version,
+    run: (key) => connection.get<Exclude<Expected, null>>(COMMIT_RUN, { fleet, job, key }) ?? null,
+    event: (id) => connection.get(COMMIT_EVENT, { fleet, id }) !== undefined,
+    definition: (hash) => connection.get(COMMIT_DEFINITION, { fleet, job, hash }) !== undefined,
+    attempt: (id) => connection.get<{ job: string; key: string }>(COMMIT_ATTEMPT, { fleet, attempt: id }) ?? null,
+  }
+}
+
+function apply(ledger: Ledger, change: Change, row: JobRow | undefined, now: number): void {
+  const { connection, fleet } = ledger
+  const { job, header } = change
+  const before = row ? tallyOf(row) : NO_TALLY
+  const wakeAt = committedWakeAt(change, before, now)
+  connection.run(COMMIT_PUT_JOB, {
+    fleet,
+    job,
+    service: header.service,
+    name: header.name,
+    bucket: header.bucket,
+    version: change.id,
+    definition: header.definition,
+    wake_at: wakeAt,
+    waiting: waitingTotal(header),
+    fate_key: header.lastFate?.key ?? null,
+    failures: committedTally(before, change).failures,
+    header: JSON.stringify(header),
+  })
+  for (const { run } of change.runs.toSorted((a, b) => (a.run.key < b.run.key ? -1 : 1))) {
+    const { cause, lane, createdAt: created_at } = run
+    connection.run(COMMIT_PUT_RUN, { fleet, ...runColumns(run), cause, lane, created_at, stop: stopColumn(run.stop) })
+  }
+  if (change.definition) {
+    const { hash, seq, enteredAt: entered_at, release, content } = change.definition
+    const columns = { fleet, job, hash, seq, entered_at, release, content: JSON.stringify(content) }
+    connection.run(COMMIT_PUT_DEFINITION, columns)
+  }
+  for (const { id, at, kind, by, why, data, job: about } of change.events) {
+    connection.run(COMMIT_PUT_EVENT, { fleet, id, at, job: about, kind, by, why, data })
+  }
+  if (isEarlier(wakeAt, row?.wake_at ?? null)) ledger.woken.add(header.bucket)
+}

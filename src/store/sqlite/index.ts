@@ -1,0 +1,119 @@
+import type { Store, StoreInfo } from '../port.js'
+import { attend } from './attend.js'
+import { beat } from './beat.js'
+import { commit } from './commit.js'
+import { Connection } from './connection.js'
+import type { SqliteDriver } from './driver.js'
+import type { Ledger } from './ledger.js'
+import { load } from './load.js'
+import { events, jobs, prune, runs } from './people.js'
+import { migrate } from './schema.js'
+import { settle } from './settle.js'
+import { Wakers } from './wakers.js'
+
+export type { SqliteDatabase, SqliteDriver, SqliteStatement } from './driver.js'
+
+export interface SqliteStoreOptions {
+  /** The ledger's file; its folder must exist. Business data live in another file. */
+  readonly path: string
+  /** The fleet whose rows are seen: one file may hold several. */
+  readonly fleet: string
+  /** Opens a connection, e.g. `(path) => new Database(path)` of better-sqlite3. */
+  readonly driver: SqliteDriver
+  /** The store's clock, epoch milliseconds, read once the file's lock is held. Default: `Date.now`. */
+  readonly now?: () => number
+  /** How long a call tries to get the file's lock before it rejects with `STORE_UNAVAILABLE`, in ms. Default: 2000. */
+  readonly busyMs?: number
+}
+
+/**
+ * A ledger in a SQLite file, for any number of processes of one host. Each call is one `BEGIN IMMEDIATE` transaction (or one
+ * that only reads), written through to the disk before it is answered.
+ *
+ * @example
+ * const store = createSqliteStore({ path: 'ledger.db', fleet: 'billing', driver: (path) => new Database(path) })
+ */
+export function createSqliteStore(options: SqliteStoreOptions): Store {
+  const { path, fleet, driver, now = Date.now, busyMs = 2_000 } = options
+  const connection = new Connection({ path, driver, now: () => Math.floor(now()), busyMs })
+  const ledger: Ledger = { connection, fleet, incarnation: '', services: new Set(), woken: new Set() }
+  const wakers = new Wakers(ledger)
+  let users = 0
+
+  /** Opens the file; also again, where it was deleted or another one was put in its place. */
+  async function connect(): Promise<void> {
+    await connection.open()
+    ledger.incarnation = await migrate(connection)
+  }
+  const serial = new Serial()
+  const ready = () => serial.run(async () => (users > 0 && connection.isReplaced ? connect() : undefined))
+
+  async function write<T>(attends: boolean, act: (now: number) => T): Promise<T> {
+    await ready()
+    const result = await connection.write((now) => {
+      wakers.notice()
+      const outcome = act(now)
+      wakers.look(attends ? now : null)
+      return outcome
+    })
+    wakers.tell()
+    return result
+  }
+  async function read<T>(act: (now: number) => T): Promise<T> {
+    await ready()
+    return connection.read(act)
+  }
+
+  return {
+    open: () =>
+      serial.run(async () => {
+        if (users === 0) await connect()
+        users++
+        return infoOf(ledger)
+      }),
+    close: () =>
+      serial.run(async () => {
+        if (users === 0 || --users > 0) return
+        wakers.stop()
+        connection.close()
+      }),
+    attend: (session, query) => {
+      for (const service of query.services) ledger.services.add(service)
+      return write(true, (at) => attend(ledger, session, query, at))
+    },
+    load: (query) => read((at) => load(ledger, query, at)),
+    commit: (session, seen, changes) => write(false, (at) => commit(ledger, session, seen, changes, at)),
+    settle: (settlements) => write(false, (at) => settlements.map((settlement) => settle(ledger, settlement, at))),
+    beat: (session, sent) => write(false, (at) => beat(ledger, session, sent, at)),
+    subscribe: async (wake) => {
+      const end = wakers.add(wake)
+      return async () => end()
+    },
+    jobs: (query) => read(() => jobs(ledger, query)),
+    runs: (query) => read(() => runs(ledger, query)),
+    events: (query) => read(() => events(ledger, query)),
+    prune: (query) => write(false, (at) => prune(ledger, query, at)),
+  }
+}
+
+function infoOf(ledger: Ledger): StoreInfo {
+  return {
+    kind: 'sqlite',
+    grade: 'correct',
+    remark:
+      'SQLite serves the processes of one host; a process that is stopped inside a transaction stops the whole file until ' +
+      'it goes on.',
+    incarnation: ledger.incarnation,
+  }
+}
+
+/** One after the other: two nodes of one process that open one store at once open one connection. */
+class Serial {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(act, act)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+}

@@ -1,0 +1,18 @@
+import type { Connection } from './connection.js'
+
+/** What every method works with: the connection, the fleet whose rows it sees, and what it learned on the way. */
+export interface Ledger {
+  readonly connection: Connection
+  readonly fleet: string
+  incarnation: string
+  /** Services that nodes of this process asked for: what a subscription looks at. */
+  readonly services: Set<string>
+  /** Jobs of these buckets became due earlier by a write of this connection; emptied when their subscribers are told. */
+  readonly woken: Set<number>
+}
+
+/** Whether a session may act: null where the store does not know it. */
+export interface SessionState {
+  readonly endedAt: number | null
+  readonly isAlive: boolean
+}

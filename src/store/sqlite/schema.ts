@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { FleetcronError } from '../../errors.js'
+import type { Connection } from './connection.js'
+
+/**
+ * The schema, as numbered steps. A step that was released never changes; a patch release adds none, a minor one only adds
+ * tables, columns and indexes that older nodes can leave alone. Instants are integers, epoch milliseconds.
+ */
+const STEPS: readonly string[] = [
+  `
+  CREATE TABLE job (
+    fleet TEXT NOT NULL, job TEXT NOT NULL, service TEXT NOT NULL, name TEXT NOT NULL, bucket INTEGER NOT NULL,
+    version TEXT NOT NULL, definition TEXT NOT NULL, wake_at INTEGER, waiting INTEGER NOT NULL, fate_key TEXT,
+    settled INTEGER NOT NULL, failures INTEGER NOT NULL, succeeded_until INTEGER, token_floor INTEGER NOT NULL,
+    header TEXT NOT NULL,
+    PRIMARY KEY (fleet, job)
+  ) STRICT;
+  CREATE INDEX job_wake ON job (fleet, service, wake_at, job, bucket) WHERE wake_at IS NOT NULL;
+
+  CREATE TABLE run (
+    fleet TEXT NOT NULL, job TEXT NOT NULL, key TEXT NOT NULL, cause TEXT NOT NULL, state TEXT NOT NULL,
+    lane TEXT NOT NULL, place INTEGER NOT NULL, position INTEGER NOT NULL, ready_at INTEGER NOT NULL,
+    token INTEGER NOT NULL, session TEXT, attempt_id TEXT, settled_by TEXT, stop TEXT,
+    created_at INTEGER NOT NULL, ended_at INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (fleet, job, key)
+  ) STRICT;
+  CREATE UNIQUE INDEX run_attempt ON run (fleet, attempt_id) WHERE attempt_id IS NOT NULL;
+  CREATE INDEX run_running ON run (fleet, session) WHERE state = 'running';
+  CREATE INDEX run_placed ON run (fleet, job, position, key) WHERE place = 1;
+  CREATE INDEX run_waiting ON run (fleet, job, lane, position, key) WHERE state = 'queued' AND place = 0;
+  CREATE INDEX run_ended ON run (fleet, ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX run_created ON run (fleet, created_at, key, job);
+  CREATE INDEX run_job_created ON run (fleet, job, created_at, key);
+
+  CREATE TABLE definition (
+    fleet TEXT NOT NULL, job TEXT NOT NULL, hash TEXT NOT NULL, seq INTEGER NOT NULL, entered_at INTEGER NOT NULL,
+    release TEXT, content TEXT NOT NULL,
+    PRIMARY KEY (fleet, job, hash)
+  ) STRICT;
+
+  CREATE TABLE node (
+    seq INTEGER PRIMARY KEY, fleet TEXT NOT NULL, session TEXT NOT NULL, node TEXT NOT NULL, label TEXT NOT NULL,
+    services TEXT NOT NULL, attends INTEGER NOT NULL, room INTEGER NOT NULL, zone_data TEXT NOT NULL, release TEXT,
+    manifest_id TEXT NOT NULL, started_at INTEGER NOT NULL, seen_at INTEGER NOT NULL, lease_end INTEGER NOT NULL,
+    ended_at INTEGER, manifest TEXT NOT NULL,
+    UNIQUE (fleet, session)
+  ) STRICT;
+  CREATE INDEX node_live ON node (fleet, lease_end) WHERE ended_at IS NULL;
+  CREATE INDEX node_ended ON node (fleet, session) WHERE ended_at IS NOT NULL;
+  CREATE INDEX node_seen ON node (fleet, seen_at);
+  CREATE INDEX node_sessions ON node (fleet, node, seq);
+
+  CREATE TABLE event (
+    fleet TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, job TEXT NOT NULL, kind TEXT NOT NULL,
+    by TEXT NOT NULL, why TEXT, data TEXT,
+    PRIMARY KEY (fleet, id)
+  ) STRICT;
+  CREATE INDEX event_at ON event (fleet, at, id);
+  CREATE INDEX event_job ON event (fleet, job, at, id);
+  `,
+]
+
+/** The schema that this version writes. */
+export const SCHEMA_VERSION = STEPS.length
+
+const HAS_META = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'`
+const CREATE_META = 'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT'
+const READ_META = 'SELECT value FROM meta WHERE name = @name'
+const WRITE_META = `
+  INSERT INTO meta (name, value) VALUES (@name, @value) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+
+/** Creates, upgrades or verifies the schema in one transaction, and gives the incarnation. */
+export async function migrate(connection: Connection): Promise<string> {
+  return connection.write(() => {
+    if (connection.get(HAS_META, {}) === undefined) {
+      connection.exec(CREATE_META)
+      connection.run(WRITE_META, { name: 'schema', value: '0' })
+      connection.run(WRITE_META, { name: 'incarnation', value: randomUUID() })
+    }
+    const found = Number(readMeta(connection, 'schema'))
+    const incarnation = readMeta(connection, 'incarnation')
+    if (!Number.isInteger(found) || incarnation === null) throw foreign(connection.path, 'meta')
+    if (found > SCHEMA_VERSION) {
+      throw new FleetcronError(
+        'STORE_NEWER',
+        `The ledger ${connection.path} has schema ${found}, and this version of fleetcron knows schema ${SCHEMA_VERSION}: ` +
+          'upgrade fleetcron on this node.',
+      )
+    }
+    for (const step of STEPS.slice(found)) applyStep(connection, step)
+    if (found < SCHEMA_VERSION) connection.run(WRITE_META, { name: 'schema', value: String(SCHEMA_VERSION) })
+    return incarnation
+  })
+}
+
+function readMeta(connection: Connection, name: string): string | null {
+  try {
+    return connection.get<{ value: string }>(READ_META, { name })?.value ?? null
+  } catch (cause) {
+    if (/no such column/.test(String(cause))) throw foreign(connection.path, 'meta')
+    throw cause
+  }
+}
+
+function applyStep(connection: Connection, step: string): void {
+  try {
+    connection.exec(step)
+  } catch (cause) {
+    const [, table] = /table (\w+) already exists/.exec(String(cause)) ?? []
+    if (table) throw foreign(connection.path, table)
+    throw cause
+  }
+}
+
+function foreign(path: string, table: string): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The file ${path} already has a table named ${table} that is not the ledger's: give the ledger a file of its own.`,
+  )
+}
