@@ -1,5 +1,14 @@
 export { dateOf, instantToKey, keyToInstant, labelToWall, wallToLabel } from './labels.js'
-export { type ListOptions, nextOccurrences, passesOf, previousOccurrences } from './people.js'
+export {
+  instantOf,
+  type Jump,
+  jumpsBetween,
+  type ListOptions,
+  nextOccurrences,
+  previousOccurrences,
+  type Reading,
+  readClock,
+} from './people.js'
 export { type ParseOptions, parseSchedule } from './schedule.js'
 export { type ScheduleInput, scheduleSpec } from './spec.js'
 export type {

@@ -1,6 +1,7 @@
 import { FleetcronError } from '../errors.js'
+import { wallToLabel } from './labels.js'
 import { parseSchedule } from './schedule.js'
-import { scheduleSpec } from './spec.js'
+import { parseAt, scheduleSpec } from './spec.js'
 import { timelineOf } from './timeline.js'
 import type { Occurrence, Schedule, ZoneData } from './types.js'
 import { intlZones } from './zones.js'
@@ -35,9 +36,42 @@ export function previousOccurrences(expression: string, options: ListOptions): O
   return schedule.latest(schedule.cursorAt(Number.NEGATIVE_INFINITY), from - 1, count)
 }
 
-/** The instants at which a zone's clock shows a wall time: none in a gap, one, or the two passes of an overlap, in order. */
-export function passesOf(wall: number, timeZone: string, zones: ZoneData = intlZones): number[] {
-  return timelineOf(zones(timeZone)).instantsOf(wall)
+/** A wall time in a zone, for people: what the clock shows, and what is odd about it. */
+export interface Reading {
+  readonly label: string
+  /** Offset from UTC in milliseconds, east positive. */
+  readonly offset: number
+  /** Which showing of this label it is: in an overlap the clock shows it twice. */
+  readonly pass: 'only' | 'first' | 'second'
+}
+
+/** What a zone's clock shows at an instant. */
+export function readClock(instant: number, timeZone: string, zones: ZoneData = intlZones): Reading {
+  const timeline = timelineOf(zones(timeZone))
+  const { offset } = timeline.segmentAt(instant)
+  const passes = timeline.instantsOf(instant + offset)
+  const pass = passes.length < 2 ? 'only' : passes[0] === instant ? 'first' : 'second'
+  return { label: wallToLabel(instant + offset), offset, pass }
+}
+
+/** A jump of a zone's clock: the labels from `from` to just before `to` are never shown. */
+export interface Jump {
+  readonly from: string
+  readonly to: string
+  readonly instant: number
+}
+
+/** The forward jumps of a zone's clock after one instant and not after another, in order. */
+export function jumpsBetween(after: number, until: number, timeZone: string, zones: ZoneData = intlZones): Jump[] {
+  const timeline = timelineOf(zones(timeZone))
+  const gaps = [...timeline.gaps(timeline.reachedAt(after), timeline.reachedAt(until))]
+  return gaps.map(({ from, to, instant }) => ({ from: wallToLabel(from), to: wallToLabel(to), instant }))
+}
+
+/** The instant that a text means: one with `Z` or an offset, or a label, which is read in the zone. */
+export function instantOf(text: string, timeZone: string, what: string, zones: ZoneData = intlZones): number {
+  const at = parseAt(text, what)
+  return 'instant' in at ? at.instant : timelineOf(zones(timeZone)).place(at.wall).instant
 }
 
 function prepare(expression: string, options: ListOptions): { schedule: Schedule; from: number; count: number } {

@@ -68,13 +68,17 @@ function dateText(at: Date): string {
   return at.toISOString()
 }
 
-/** What `at` says: an instant, or a wall time to be read in the schedule's zone. */
-export function parseAt(text: string): { readonly instant: number } | { readonly wall: number } {
+/**
+ * What a text says: an instant, or a wall time to be read in some zone.
+ *
+ * @param what names the option in the error
+ */
+export function parseAt(text: string, what = 'at'): { readonly instant: number } | { readonly wall: number } {
   const match = typeof text === 'string' ? AT.exec(text.trim()) : null
   const wall = match === null ? null : parseWall(`${match[1]}T${match[2]}${fraction(match[3])}`)
   if (match === null || wall === null) {
     throw invalid(
-      `at ${quote(text)} is no moment of the years 1900 to 9999: write a wall time as '2026-11-29T09:00', or an instant as '2026-11-29T07:00Z' or '2026-11-29T09:00+02:00'`,
+      `${what} ${quote(text)} is no moment of the years 1900 to 9999: write a wall time as '2026-11-29T09:00', or an instant as '2026-11-29T07:00Z' or '2026-11-29T09:00+02:00'`,
     )
   }
   const [, , , , zone, sign, hours, minutes] = match
