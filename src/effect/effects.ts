@@ -16,7 +16,11 @@ import { currentFrame, insideEffect, refuseInsideEffect, refuseInsideItself } fr
 import { type Effect, fenceScript, onceScript, raiseScript, type Script } from './script.js'
 import { checkText, fingerprint, LIMITS, shown } from './values.js'
 
-type AnyOnceOptions<Tx> = OnceOptions & { readonly tx?: Tx | undefined }
+/** One business database, as its effects see it. */
+interface Base<Tx> {
+  readonly adapter: EffectAdapter<Tx>
+  readonly settings: EffectSettings
+}
 
 /**
  * Effects on one business database. An adapter's own function calls this, so that users write `effects: sqlite(database)`.
@@ -24,40 +28,42 @@ type AnyOnceOptions<Tx> = OnceOptions & { readonly tx?: Tx | undefined }
  * @throws FleetcronError `OPTION_INVALID` for an option it does not know
  */
 export function createEffects<Tx>(adapter: EffectAdapter<Tx>, options?: EffectOptions): Effects<Tx> {
-  const settings = resolveEffectOptions(options)
-  const sql = adapter.statements
-  const once = onceFor(adapter, settings, null) as Effects<Tx>['once']
+  const base: Base<Tx> = { adapter, settings: resolveEffectOptions(options) }
   return {
     dialect: adapter.dialect,
-    tables: sql.tables.map((statement) => `${statement};\n`).join('\n'),
-    ensure: () => ensureTables(adapter, settings),
-    raise: (resource, token) => raiseFence(adapter, settings, resource, token),
-    bind(origin): BoundEffects<Tx> {
-      checkOrigin(origin)
-      return {
-        once: onceFor(adapter, settings, origin) as BoundEffects<Tx>['once'],
-        fence: (tx) => readFenceFor(adapter, origin, tx) as Joined<Tx, void>,
-      }
-    },
-    once,
+    tables: adapter.statements.tables.map((statement) => `${statement};\n`).join('\n'),
+    ensure: () => promisedUnlessNested(() => ensureTables(base)),
+    raise: (resource, token) => promisedUnlessNested(() => raiseFence(base, resource, token)),
+    bind: (origin) => bindTo(base, origin),
+    once: onceFor(base, null) as Effects<Tx>['once'],
   }
 }
 
-async function ensureTables<Tx>(adapter: EffectAdapter<Tx>, settings: EffectSettings): Promise<void> {
+function bindTo<Tx>(base: Base<Tx>, origin: EffectOrigin): BoundEffects<Tx> {
+  const whose = `Job '${origin.job}', run '${origin.runKey}'`
+  if (origin.fence) checkFence(whose, origin.resource, origin.token)
+  return {
+    once: onceFor(base, origin) as BoundEffects<Tx>['once'],
+    fence(tx) {
+      const what = `${whose}: its fence`
+      if (!origin.fence) throw effectInvalid(what, 'the job has `fence: false`, so nothing raises one.')
+      origin.signal.throwIfAborted()
+      const script = fenceScript(base.adapter.statements, origin, null)
+      return playJoined(base.adapter, tx, what, script) as Joined<Tx, void>
+    },
+  }
+}
+
+function ensureTables<Tx>({ adapter, settings }: Base<Tx>): Promise<void> {
   const what = 'The tables of effects'
   refuseInsideEffect(what)
-  const script = function* () {
+  const script = function* (): Script<void> {
     for (const sql of adapter.statements.tables) yield { sql, params: [] }
   }
-  await repeating(adapter, settings, what, () => playOwn(adapter, what, script), null)
+  return repeating(adapter, settings, what, () => playOwn(adapter, what, script), null)
 }
 
-async function raiseFence<Tx>(
-  adapter: EffectAdapter<Tx>,
-  settings: EffectSettings,
-  resource: string,
-  token: number,
-): Promise<Raised> {
+function raiseFence<Tx>({ adapter, settings }: Base<Tx>, resource: string, token: number): Promise<Raised> {
   const what = `The fence of '${shown(resource)}'`
   checkFence(what, resource, token)
   refuseInsideEffect(what)
@@ -65,72 +71,60 @@ async function raiseFence<Tx>(
   return repeating(adapter, settings, what, () => playOwn(adapter, what, script), null)
 }
 
-function readFenceFor<Tx>(adapter: EffectAdapter<Tx>, origin: EffectOrigin, tx: Tx): void | Promise<void> {
-  const what = `Job '${origin.job}', run '${origin.runKey}': its fence`
-  return playJoined(adapter, tx, what, fenceScript(adapter.statements, origin, null))
-}
-
 /**
  * `once` for an attempt, or for nobody. It answers with a promise, except where it joins a synchronous transaction: there
- * it has to throw before the user commits; and where it is refused inside a synchronous function.
+ * it has to throw before the user commits.
  */
-function onceFor<Tx>(adapter: EffectAdapter<Tx>, settings: EffectSettings, origin: EffectOrigin | null) {
-  return (key: string, fn: (tx: Tx) => unknown, options: AnyOnceOptions<Tx> = {}): unknown => {
+function onceFor<Tx>(base: Base<Tx>, origin: EffectOrigin | null) {
+  const { adapter, settings } = base
+  return (key: string, fn: (tx: Tx) => unknown, options: OnceOptions & { tx?: Tx | undefined } = {}): unknown => {
     const tx = options.tx ?? (adapter.sync ? null : adapter.ambient?.()) ?? null
     const begin = (): unknown => {
       origin?.signal.throwIfAborted()
-      const effect = describe(adapter, settings, origin, key, fn, options)
-      if (tx === null) return onceAlone(adapter, settings, effect, fn)
+      const effect = effectOf(settings.prefix, origin, key, options.input)
+      checkFunction(adapter, effect, fn)
+      const script = (tx: Tx) => scriptOf(adapter, effect, fn, tx)
+      if (tx === null) return onceAlone(base, effect, script)
       refuseInsideItself(effect.kept, effect.what)
-      return playJoined(adapter, tx, effect.what, scriptFor(adapter, effect, fn, tx))
+      return playJoined(adapter, tx, effect.what, script(tx))
     }
-    const refused = tx === null && currentFrame() !== null
-    return refused || (tx !== null && adapter.sync) ? begin() : promised(begin)
+    if (tx === null) return promisedUnlessNested(begin)
+    return adapter.sync ? begin() : promised(begin)
   }
 }
 
-async function promised(begin: () => unknown): Promise<unknown> {
-  return begin()
+/** What `begin` throws becomes a rejection. */
+async function promised<R>(begin: () => R): Promise<Awaited<R>> {
+  return await begin()
 }
 
-function onceAlone<Tx>(
-  adapter: EffectAdapter<Tx>,
-  settings: EffectSettings,
-  effect: Effect,
-  fn: (tx: Tx) => unknown,
-): Promise<unknown> {
+/** An act with a transaction of its own is refused at once where it would be nested: a synchronous function has to stop there. */
+function promisedUnlessNested<R>(begin: () => R): R | Promise<Awaited<R>> {
+  return currentFrame() === null ? promised(begin) : begin()
+}
+
+function onceAlone<Tx>({ adapter, settings }: Base<Tx>, effect: Effect, script: (tx: Tx) => Script<unknown>) {
   refuseInsideEffect(effect.what)
-  const act = () => playOwn(adapter, effect.what, (tx) => scriptFor(adapter, effect, fn, tx))
+  const act = () => playOwn(adapter, effect.what, script)
   return repeating(adapter, settings, effect.what, act, effect.origin?.signal ?? null)
 }
 
-function scriptFor<Tx>(adapter: EffectAdapter<Tx>, effect: Effect, fn: (tx: Tx) => unknown, tx: Tx): Script<unknown> {
+function scriptOf<Tx>(adapter: EffectAdapter<Tx>, effect: Effect, fn: (tx: Tx) => unknown, tx: Tx): Script<unknown> {
   return onceScript(adapter.statements, effect, () => insideEffect(effect.kept, tx, () => fn(tx)))
 }
 
-function describe<Tx>(
-  adapter: EffectAdapter<Tx>,
-  settings: EffectSettings,
-  origin: EffectOrigin | null,
-  key: string,
-  fn: unknown,
-  options: OnceOptions,
-): Effect {
+function effectOf(prefix: string, origin: EffectOrigin | null, key: string, input: unknown): Effect {
   const whose = origin ? `Job '${origin.job}', run '${origin.runKey}': effect` : 'Effect'
   const what = `${whose} '${shown(key)}'`
-  checkText(key, `${what}: the key`, 1, LIMITS.keyCharacters)
-  if (typeof fn !== 'function') throw effectInvalid(what, `its second argument is ${typeof fn}, not a function.`)
-  if (adapter.sync && isAsyncFunction(fn)) throw asyncRefused(what)
-  return { what, key, kept: settings.prefix + key, fingerprint: fingerprint(options.input, what), origin }
+  checkText(key, `${what}: its key`, 1, LIMITS.keyCharacters)
+  return { what, key, kept: prefix + key, fingerprint: fingerprint(input, what), origin }
 }
 
-/** Refused before it is called: what comes after its first `await` would be written outside the transaction. */
-function isAsyncFunction(fn: unknown): boolean {
-  return Object.prototype.toString.call(fn) === '[object AsyncFunction]'
-}
-
-function checkOrigin({ job, runKey, resource, token }: EffectOrigin): void {
-  checkFence(`Job '${job}', run '${runKey}'`, resource, token)
+function checkFunction<Tx>(adapter: EffectAdapter<Tx>, effect: Effect, fn: unknown): void {
+  if (typeof fn !== 'function') throw effectInvalid(effect.what, `its second argument is ${typeof fn}, not a function.`)
+  // Refused before it is called: what comes after its first `await` would be written outside the transaction.
+  const isAsync = Object.prototype.toString.call(fn) === '[object AsyncFunction]'
+  if (adapter.sync && isAsync) throw asyncRefused(effect.what)
 }
 
 function checkFence(what: string, resource: string, token: number): void {

@@ -72,17 +72,19 @@ function callAtOnce(call: () => unknown, what: string): unknown {
 }
 
 function joinAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {
-  const { savepoint, rollbackToSavepoint, releaseSavepoint } = adapter.statements
+  const run = (sql: string | undefined) => sql !== undefined && adapter.query(tx, sql, [])
+  const { savepoint } = adapter.statements
   try {
-    adapter.query(tx, savepoint, [])
+    run(savepoint?.begin)
     try {
       const value = playAtOnce(adapter, tx, what, script)
-      adapter.query(tx, releaseSavepoint, [])
+      run(savepoint?.release)
       return value
     } catch (error) {
+      // A full disk and its like end the whole transaction, and its savepoints with it.
       if (adapter.inTransaction(tx) !== false) {
-        adapter.query(tx, rollbackToSavepoint, [])
-        adapter.query(tx, releaseSavepoint, [])
+        run(savepoint?.rollBack)
+        run(savepoint?.release)
       }
       throw error
     }
@@ -92,16 +94,17 @@ function joinAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, scrip
 }
 
 async function joinAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): Promise<R> {
-  const { savepoint, rollbackToSavepoint, releaseSavepoint } = adapter.statements
+  const run = async (sql: string | undefined) => sql !== undefined && adapter.query(tx, sql, [])
+  const { savepoint } = adapter.statements
   try {
-    await adapter.query(tx, savepoint, [])
+    await run(savepoint?.begin)
     try {
       const value = await playAwaiting(adapter, tx, script)
-      await adapter.query(tx, releaseSavepoint, [])
+      await run(savepoint?.release)
       return value
     } catch (error) {
-      // After a deadlock MySQL has rolled everything back and knows no savepoint any more: the first error is what counts.
-      await adapter.query(tx, rollbackToSavepoint, []).catch(() => undefined)
+      // A deadlock ends the whole transaction on some databases, and its savepoints with it: the first error counts.
+      await run(savepoint?.rollBack).catch(() => undefined)
       throw error
     }
   } catch (error) {

@@ -175,10 +175,12 @@ export interface Statements {
   readonly retakeKey: string
   /** (result, key): `open` becomes `done`. */
   readonly finishKey: string
-  /** Around a joined effect, so that a failed one leaves nothing behind even when the user commits. */
-  readonly savepoint: string
-  readonly rollbackToSavepoint: string
-  readonly releaseSavepoint: string
+  /**
+   * Around a joined effect, so that a failed one leaves nothing behind even when the user commits. Null where savepoints
+   * cost too much (Postgres: beyond 64 in a transaction every snapshot slows down) or are refused (MySQL in prepared
+   * statements): there an error of a joined effect has to end the user's transaction.
+   */
+  readonly savepoint: { readonly begin: string; readonly rollBack: string; readonly release: string } | null
 }
 
 interface AdapterBase<Tx> {

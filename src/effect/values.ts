@@ -71,10 +71,11 @@ export function fingerprint(input: unknown, what: string): string {
 
 function refuseTheUnkeepable(this: unknown, field: string, value: unknown): unknown {
   const isGap = value === undefined && Array.isArray(this)
-  const isNoNumber = typeof value === 'number' && !Number.isFinite(value)
+  const raw = (this as Record<string, unknown>)[field]
+  const isNoNumber = typeof value === 'number' ? !Number.isFinite(value) : raw instanceof Date && value === null
   const isNoData = typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint'
   if (isGap || isNoNumber || isNoData) {
-    throw new TypeError(`${field === '' ? 'it' : `'${shown(field)}'`} is ${isNoNumber ? value : typeof value}`)
+    throw new TypeError(`${field === '' ? 'it' : `'${shown(field)}'`} is ${isNoNumber ? String(raw) : typeof value}`)
   }
   if (value instanceof Map || value instanceof Set) {
     throw new TypeError(`${field === '' ? 'it' : `'${shown(field)}'`} is a ${value.constructor.name}`)

@@ -35,7 +35,9 @@ ON CONFLICT (key) DO NOTHING`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
 WHERE key = ? AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE key = ?`,
-  savepoint: `SAVEPOINT fleetcron_effect`,
-  rollbackToSavepoint: `ROLLBACK TO SAVEPOINT fleetcron_effect`,
-  releaseSavepoint: `RELEASE SAVEPOINT fleetcron_effect`,
+  savepoint: {
+    begin: `SAVEPOINT fleetcron_effect`,
+    rollBack: `ROLLBACK TO SAVEPOINT fleetcron_effect`,
+    release: `RELEASE SAVEPOINT fleetcron_effect`,
+  },
 }
