@@ -6,7 +6,7 @@ import type { SettleResult } from '../store/port.js'
 export type AbortKind = 'session' | 'suspend' | 'stop' | 'timeout' | 'cancel' | 'replace' | 'lost'
 
 /** One attempt, as events name it. `job` is the ledger's id, `service:id`. */
-export interface AttemptRef {
+export type AttemptRef = {
   readonly job: string
   readonly key: string
   readonly attempt: number

@@ -1,0 +1,235 @@
+import { define } from '../ledger/index.js'
+import type { Aggregate, Change, Definition, JobHeader } from '../ledger/types.js'
+import type { Loaded, NodeRow, NodeSummary } from '../store/port.js'
+import { describeError } from './attempt-error.js'
+import { definitionHash, withStoredZone } from './definition-hash.js'
+import { ManifestWatch } from './manifest-watch.js'
+import type { Parts } from './parts.js'
+
+/** Jobs of one load and one commit. */
+const CHUNK = 500
+
+/** A definition that others changed meanwhile is looked at again this often. */
+const ROUNDS = 5
+
+interface Carried {
+  readonly content: Definition
+  readonly hash: string
+}
+
+/**
+ * Which definition holds is the ledger's to decide, from what live nodes carry. This part says what this node carries,
+ * asks when it starts, and asks again when that may have changed: a minute after a manifest was last seen, after it meets
+ * a job with other terms than it knew, and when the store is not the one it was.
+ */
+export class Definitions {
+  private carried: ReadonlyMap<string, Carried> | null = null
+  /** Hash in force of each job, as last seen. */
+  private readonly inForce = new Map<string, string>()
+  private readonly watch: ManifestWatch
+  /** Monotonic instant of the next check. */
+  private dueAt: number | null = null
+  private incarnation: string | null = null
+
+  constructor(private readonly parts: Parts) {
+    this.watch = new ManifestWatch(parts.facts.clock.random())
+  }
+
+  /** Job -> hash of what this node carries; the store is asked once, for zones that nobody named. */
+  async manifest(): Promise<Readonly<Record<string, string>>> {
+    if (this.carried === null) {
+      const needed = [...this.parts.facts.jobs].filter(([, hosted]) => hosted.zoneDefaulted).map(([job]) => job)
+      const stored = new Map<string, Aggregate>()
+      for (let start = 0; start < needed.length; start += CHUNK) {
+        const { reply } = await this.load(needed.slice(start, start + CHUNK), false)
+        for (const [job, aggregate] of reply.jobs) stored.set(job, aggregate)
+      }
+      this.carried = new Map([...this.parts.facts.jobs.keys()].map((job) => [job, this.carry(job, stored.get(job))]))
+    }
+    return Object.fromEntries([...this.carried].map(([job, { hash }]) => [job, hash]))
+  }
+
+  /** What the store said it is; another one has to be told of the jobs again. */
+  sawIncarnation(incarnation: string): void {
+    const before = this.incarnation
+    this.incarnation = incarnation
+    if (before === null || before === incarnation) return
+    this.parts.events.emit('store-replaced', { before, after: incarnation })
+    this.parts.log.error('the store is another one than before: wiped, restored or replaced; jobs are defined again', {
+      before,
+      after: incarnation,
+    })
+    this.checkSoon()
+  }
+
+  sawNodes(nodes: readonly NodeSummary[], now: number): void {
+    if (this.watch.saw(nodes, this.parts.sessions.current.ref.id, now)) this.checkSoon()
+  }
+
+  sawJob(header: JobHeader): void {
+    const mine = this.carried?.get(header.job)
+    if (mine === undefined || this.inForce.get(header.job) === header.definition) return
+    this.inForce.set(header.job, header.definition)
+    if (mine.hash !== header.definition) this.checkIn(RECHECK_MS)
+  }
+
+  checkSoon(): void {
+    this.checkIn(0)
+  }
+
+  /** Milliseconds until a check is due; null: none is. */
+  dueInMs(): number | null {
+    return this.dueAt === null ? null : Math.max(0, Math.ceil(this.dueAt - this.parts.facts.clock.monotonic()))
+  }
+
+  async checkIfDue(): Promise<void> {
+    if (this.dueAt === null || this.dueAt > this.parts.facts.clock.monotonic()) return
+    await this.check()
+  }
+
+  /** Offers every job of this node to the ledger. */
+  async check(): Promise<void> {
+    this.dueAt = null
+    try {
+      const jobs = [...this.parts.facts.jobs.keys()]
+      for (let start = 0; start < jobs.length; start += CHUNK) await this.offer(jobs.slice(start, start + CHUNK))
+    } catch (error) {
+      this.checkSoon()
+      throw error
+    }
+  }
+
+  private async offer(jobs: readonly string[]): Promise<void> {
+    const { link, facts, sessions, looker, membership } = this.parts
+    const taken = new Map<string, Set<string>>()
+    let open = jobs
+    for (let round = 0; open.length > 0; round += 1) {
+      const { reply } = await this.load(open, true)
+      membership.update(reply.nodes.map(summaryOf), reply.now)
+      if (this.learnZones(open, reply)) await looker.introduceAgain()
+      const changes = open.flatMap((job) => this.decide(job, reply, taken.get(job)) ?? [])
+      if (changes.length === 0) return
+      if (round === ROUNDS) return this.checkIn(RETRY_MS)
+      const session = sessions.current
+      const { reply: committed } = await link.call('commit', facts.leaseMs / 3, (store) =>
+        store.commit(session.ref, reply.now, changes),
+      )
+      if (committed.expired) {
+        // Not introduced, or too slow: the session is begun again by whoever looks next.
+        await looker.introduce()
+        continue
+      }
+      open = this.remaining(changes, committed.results, taken)
+    }
+  }
+
+  private decide(job: string, loaded: Loaded, taken: ReadonlySet<string> | undefined): Change | null {
+    const { facts, looker } = this.parts
+    const hosted = facts.jobs.get(job)
+    const mine = this.carried?.get(job)
+    if (hosted === undefined || mine === undefined) return null
+    const aggregate = loaded.jobs.get(job) ?? null
+    const carried = carriedBy(job, loaded.nodes)
+    carried.set(mine.hash, loaded.now)
+    const inForce = aggregate?.header.definition
+    if (inForce !== undefined) this.inForce.set(job, inForce)
+    const input = {
+      job,
+      service: facts.service,
+      name: hosted.name,
+      hash: mine.hash,
+      content: mine.content,
+      release: facts.release,
+      known: loaded.definitions.get(job) ?? [],
+      carried,
+      by: facts.label,
+    }
+    const zones = facts.zones === undefined ? {} : { zones: facts.zones }
+    const context = { fleet: facts.fleet, now: loaded.now, changeId: facts.clock.id(), ...zones }
+    try {
+      const change = define(aggregate, input, taken === undefined ? context : { ...context, taken })
+      if (change === null && inForce !== undefined && inForce !== mine.hash) {
+        const seen = carried.get(inForce)
+        if (seen === undefined || loaded.now - seen >= LIVE_MS) this.checkIn(RETRY_MS)
+      }
+      return change
+    } catch (error) {
+      looker.park(job, describeError(error).message)
+      return null
+    }
+  }
+
+  private remaining(
+    changes: readonly Change[],
+    results: readonly { readonly job: string; readonly outcome: string }[],
+    taken: Map<string, Set<string>>,
+  ): string[] {
+    const byJob = new Map(results.map((result) => [result.job, result]))
+    return changes.flatMap(({ job, header, definition }) => {
+      const result = byJob.get(job) as Partial<{ outcome: string; keys: readonly string[]; why: string }> | undefined
+      if (result?.outcome === 'won') {
+        this.inForce.set(job, header.definition)
+        this.parts.events.emit('job-defined', { job, hash: definition?.hash ?? header.definition })
+        if (header.wakeAt !== null) this.parts.looker.wakeBy(header.wakeAt)
+        return []
+      }
+      if (result?.outcome === 'refused') {
+        this.parts.looker.park(job, result.why ?? 'refused')
+        return []
+      }
+      if (result?.outcome === 'clash') taken.set(job, new Set([...(taken.get(job) ?? []), ...(result.keys ?? [])]))
+      return [job]
+    })
+  }
+
+  /** Follows the stored zone where nobody named one; true: what this node carries has changed by it. */
+  private learnZones(jobs: readonly string[], loaded: Loaded): boolean {
+    const next = new Map(this.carried ?? [])
+    let changed = false
+    for (const job of jobs) {
+      const fresh = this.carry(job, loaded.jobs.get(job))
+      if (next.get(job)?.hash === fresh.hash) continue
+      next.set(job, fresh)
+      changed = true
+    }
+    if (changed) this.carried = next
+    return changed
+  }
+
+  private carry(job: string, stored: Aggregate | undefined): Carried {
+    const hosted = this.parts.facts.jobs.get(job)
+    if (hosted === undefined) throw new Error(`the job ${job} is not hosted by this node`)
+    const content = withStoredZone(hosted.definition, hosted.zoneDefaulted, stored?.definition)
+    return { content, hash: definitionHash(content) }
+  }
+
+  private load(jobs: readonly string[], nodes: boolean): Promise<{ readonly reply: Loaded }> {
+    return this.parts.link.call('load', this.parts.facts.leaseMs, (store) => store.load({ jobs, nodes }))
+  }
+
+  private checkIn(ms: number): void {
+    const at = this.parts.facts.clock.monotonic() + ms
+    if (this.dueAt !== null && this.dueAt <= at) return
+    this.dueAt = at
+    this.parts.looker.lookAgain()
+  }
+}
+
+const LIVE_MS = 25_000
+const RETRY_MS = 30_000
+const RECHECK_MS = 61_000
+
+function carriedBy(job: string, nodes: readonly NodeRow[]): Map<string, number> {
+  const seen = new Map<string, number>()
+  for (const { hello, seenAt } of nodes) {
+    const hash = hello.manifest[job]
+    if (hash !== undefined) seen.set(hash, Math.max(seen.get(hash) ?? 0, seenAt))
+  }
+  return seen
+}
+
+function summaryOf(row: NodeRow): NodeSummary {
+  const { session, node, hello, room, seenAt, endedAt } = row
+  const { label, services, attends, zoneData } = hello
+  return { session, node, label, services, attends, room, manifestId: '', zoneData, seenAt, endedAt }
+}

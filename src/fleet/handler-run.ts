@@ -1,0 +1,109 @@
+import type { BoundEffects } from '../effect/port.js'
+import { FleetcronError } from '../errors.js'
+import type { Cause, Covers } from '../ledger/types.js'
+import { parseSchedule } from '../schedule/index.js'
+import type { Grant, Parts } from './parts.js'
+import type { Run, RunOccurrence } from './run.js'
+
+/** At most this many occurrences are listed one by one. */
+const OCCURRENCES_MOST = 10_000
+
+/** The run as its handler sees it. Asking for the signal or an effect looks at the session first: a handler that blocked the event loop goes on before any timer could tell it. */
+export class HandlerRun implements Run {
+  readonly job: string
+  readonly key: string
+  readonly cause: Cause
+  readonly scheduledAt: Date
+  readonly date: string
+  readonly covers: Covers | null
+  readonly since: Date | null
+  readonly attempt: number
+  readonly owned = true
+  readonly token: number
+  readonly node: string
+  readonly data: unknown
+  readonly once: BoundEffects['once']
+  readonly fence: BoundEffects['fence']
+  readonly #parts: Parts
+  readonly #grant: Grant
+  readonly #signal: AbortSignal
+
+  constructor(parts: Parts, name: string, grant: Grant, signal: AbortSignal) {
+    const { run } = grant
+    this.job = name
+    this.key = run.key
+    this.cause = run.cause
+    this.scheduledAt = new Date(run.scheduledAt)
+    this.date = run.date
+    this.covers = run.covers
+    this.since = run.since === null ? null : new Date(run.since)
+    this.attempt = run.attempt
+    this.token = run.token
+    this.node = parts.facts.label
+    this.data = run.data === null ? undefined : JSON.parse(run.data)
+    this.#parts = parts
+    this.#grant = grant
+    this.#signal = signal
+    const bound = bindEffects(parts, name, grant, signal)
+    this.once = ((key: string, fn: never, options?: never) => {
+      parts.sessions.check()
+      return bound().once(key, fn, options)
+    }) as BoundEffects['once']
+    this.fence = ((tx: never) => {
+      parts.sessions.check()
+      return bound().fence(tx)
+    }) as BoundEffects['fence']
+  }
+
+  get signal(): AbortSignal {
+    this.#parts.sessions.check()
+    return this.#signal
+  }
+
+  occurrences(): RunOccurrence[] {
+    const { definition, anchor } = this.#grant
+    const { covers } = this
+    if (covers === null) return []
+    const single = [{ key: this.key, at: new Date(this.scheduledAt) }]
+    if (covers.count === 1 || definition.schedule === null) return single
+    const { zones } = this.#parts.facts
+    const schedule = parseSchedule(definition.schedule, zones === undefined ? { anchor } : { anchor, zones })
+    const first = schedule.occurrence(covers.from)
+    if (first === null) return single
+    const before = schedule.cursorAt(first.instant - 1)
+    return schedule
+      .between(before, this.scheduledAt.getTime(), OCCURRENCES_MOST)
+      .filter(({ key }) => key >= covers.from && key <= covers.to)
+      .map(({ key, instant }) => ({ key, at: new Date(instant) }))
+  }
+
+  log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    const { job, key, attempt, token } = this.#grant.run
+    this.#parts.log.info(message, { ...fields, job, key, attempt, token })
+  }
+}
+
+function bindEffects(parts: Parts, name: string, grant: Grant, signal: AbortSignal): () => BoundEffects {
+  const { effects, fleet } = parts.facts
+  if (effects === null) {
+    return () => {
+      const message = `Job '${name}' asks for an effect, but fleet '${fleet}' has no business database: hand one in as \`effects\`.`
+      throw new FleetcronError('EFFECT_INVALID', message)
+    }
+  }
+  const { key, resource, token, attempt } = grant.run
+  let bound: BoundEffects | null = null
+  return () => {
+    bound ??= effects.bind({
+      fleet,
+      job: name,
+      runKey: key,
+      resource,
+      token,
+      attempt,
+      fence: grant.definition.fence,
+      signal,
+    })
+    return bound
+  }
+}

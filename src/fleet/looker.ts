@@ -1,0 +1,223 @@
+import type { Attendance } from '../store/port.js'
+import type { Timer } from './clock.js'
+import { Decider } from './decide.js'
+import type { Parked } from './parking.js'
+import type { Parts } from './parts.js'
+import { Backoff, pause } from './pause.js'
+import type { Session } from './session.js'
+import { type Hint, WakeTimes } from './wakes.js'
+
+/** Jobs of one page. */
+const PAGE = 200
+
+/** No timer is armed for longer: each arm only compares, and a suspended machine is noticed. */
+const ARM_MS = 30_000
+
+/**
+ * Attends: waits until something is due, asks the store page by page what needs attention, and hands each page to the
+ * decider. One attendance at a time; asking again while one is under way means one more afterwards.
+ */
+export class Looker {
+  private readonly wakes = new WakeTimes()
+  private readonly decider: Decider
+  private readonly backoff: Backoff
+  private wanted = false
+  private wakeUp: (() => void) | null = null
+  private introducing: Promise<void> | null = null
+  /** The session before this one. */
+  private before: string | null = null
+  private looping: Promise<void> | null = null
+  private quick = 0
+  /** Monotonic instant of the last attendance that was answered. */
+  lastAttendedAt: number | null = null
+
+  constructor(private readonly parts: Parts) {
+    this.decider = new Decider(parts, this)
+    this.backoff = new Backoff(parts.facts.clock, 100, 5_000)
+  }
+
+  start(): void {
+    this.wanted = true
+    this.looping = this.loop()
+  }
+
+  /** Resolves when the loop has ended; it does so at the end of what it is at once the node stops. */
+  async whenStopped(): Promise<void> {
+    this.wakeUp?.()
+    await this.looping
+  }
+
+  /** Looks as soon as possible. */
+  request(): void {
+    this.wanted = true
+    this.wakeUp?.()
+  }
+
+  /** Looks at an instant of the store's clock. */
+  wakeBy(instant: number): void {
+    this.wakes.keep(instant)
+    this.wakeUp?.()
+  }
+
+  /** What a beat said about when to look. */
+  hint(hint: Hint): void {
+    this.wakes.add(hint)
+    this.wakeUp?.()
+  }
+
+  /** Lets the loop see that something it waits for may come earlier. */
+  lookAgain(): void {
+    this.wakeUp?.()
+  }
+
+  /** Leaves one job alone for a while. */
+  park(job: string, error: string): void {
+    this.decider.parking.park(job, error)
+  }
+
+  parked(): readonly Parked[] {
+    return this.decider.parking.list()
+  }
+
+  /** Milliseconds until this node looks next, as it stands; null: only beats. */
+  nextInMs(): number | null {
+    const { facts, link, membership, definitions } = this.parts
+    const check = definitions.dueInMs()
+    const wake = facts.attends ? this.wakes.untilMs(link, membership.mine()) : null
+    return check === null || wake === null ? (check ?? wake) : Math.min(check, wake)
+  }
+
+  /** Begins the session in the store, unless that has been done. Several callers share one request. */
+  introduce(): Promise<void> {
+    if (this.parts.sessions.current.introduced) return Promise.resolve()
+    this.introducing ??= this.sayHello().finally(() => {
+      this.introducing = null
+    })
+    return this.introducing
+  }
+
+  /** Says hello once more, because what this node carries has changed. */
+  async introduceAgain(): Promise<void> {
+    await this.introducing
+    if (this.parts.sessions.current.introduced) await this.sayHello()
+  }
+
+  private async sayHello(): Promise<void> {
+    const { sessions, definitions, events } = this.parts
+    const session = sessions.current
+    const manifest = await definitions.manifest()
+    const { reply, sent } = await this.attend(session, { limit: 0, manifest })
+    definitions.sawIncarnation(reply.incarnation)
+    if (!reply.alive) sessions.lose(session, 'refused')
+    else if (sessions.accept(session, sent) && !session.introduced) {
+      session.introduced = true
+      events.emit('session-begun', { session: session.ref.id, before: this.before })
+      this.before = session.ref.id
+      this.request()
+    }
+  }
+
+  private async loop(): Promise<void> {
+    const { stopping, facts } = this.parts
+    while (!stopping.aborted) {
+      await this.untilDue()
+      if (stopping.aborted) return
+      try {
+        this.wanted = false
+        if (await this.lookOnce()) {
+          this.backoff.reset()
+          continue
+        }
+        this.wanted = true
+        await pause(facts.clock, this.backoff.nextMs(), stopping)
+      } catch (error) {
+        this.wanted = true
+        if (!isExpected(error))
+          this.parts.log.error('looking after jobs failed; trying again', { error: String(error) })
+        await pause(facts.clock, this.backoff.nextMs(), stopping)
+      }
+    }
+  }
+
+  /** False: the answer did not count, or the session is gone; look again a little later. */
+  private async lookOnce(): Promise<boolean> {
+    const { sessions, stopping, definitions, facts } = this.parts
+    const session = sessions.current
+    if (!session.introduced) await this.introduce()
+    if (!session.introduced) return false
+    await definitions.checkIfDue()
+    if (!facts.attends || session.lost !== null) return true
+    let after: string | undefined
+    let again = false
+    do {
+      const { reply, sent } = await this.attend(session, after === undefined ? { limit: PAGE } : { limit: PAGE, after })
+      this.lastAttendedAt = this.parts.facts.clock.monotonic()
+      definitions.sawIncarnation(reply.incarnation)
+      if (!reply.alive) {
+        definitions.checkSoon()
+        sessions.lose(session, 'refused')
+        return false
+      }
+      if (!sessions.accept(session, sent)) return false
+      this.parts.events.emit('attended', {
+        session: session.ref.id,
+        jobs: reply.jobs.length,
+        last: reply.after === null,
+      })
+      this.wakes.replace(reply)
+      again = (await this.decider.page(session, reply)) || again
+      after = reply.after ?? undefined
+    } while (after !== undefined && !stopping.aborted && session.lost === null)
+    if (again) await this.soonAgain()
+    else this.quick = 0
+    return true
+  }
+
+  /** There is more to decide at once; a round that never ends is slowed down rather than believed. */
+  private async soonAgain(): Promise<void> {
+    this.wanted = true
+    this.quick += 1
+    if (this.quick > 50) await pause(this.parts.facts.clock, 100, this.parts.stopping)
+  }
+
+  private async attend(
+    session: Session,
+    query: { limit: number; after?: string; manifest?: Readonly<Record<string, string>> },
+  ): Promise<{ readonly reply: Attendance; readonly sent: number }> {
+    const { facts, link, membership } = this.parts
+    const { limit, after, manifest } = query
+    const { buckets, graceMs } = membership.mine()
+    const { label, service, attends, zoneData, release } = facts
+    const hello = manifest && { label, services: [service], attends, manifest, zoneData, release }
+    return link.call('attend', facts.leaseMs, (store) =>
+      store.attend(session.ref, {
+        services: [service],
+        buckets,
+        graceMs,
+        limit,
+        ...(after === undefined ? {} : { after }),
+        ...(hello === undefined ? {} : { hello }),
+      }),
+    )
+  }
+
+  private async untilDue(): Promise<void> {
+    const { clock } = this.parts.facts
+    while (!this.wanted && !this.parts.stopping.aborted) {
+      const ms = this.nextInMs()
+      if (ms === 0) return
+      await new Promise<void>((resolve) => {
+        const timer: Timer = clock.after(Math.min(ms ?? ARM_MS, ARM_MS), resolve)
+        this.wakeUp = () => {
+          timer.cancel()
+          resolve()
+        }
+      })
+      this.wakeUp = null
+    }
+  }
+}
+
+function isExpected(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'STORE_UNAVAILABLE'
+}

@@ -1,0 +1,40 @@
+import type { Clock } from './clock.js'
+
+/** Resolves after `ms`, or as soon as the signal fires. Never rejects: the caller looks at what has changed. */
+export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve()
+      return
+    }
+    const done = () => {
+      timer.cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = clock.after(ms, done)
+    signal?.addEventListener('abort', done)
+  })
+}
+
+/** Growing pauses with jitter, so that nodes that lost the store together do not come back together. */
+export class Backoff {
+  private failures = 0
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly firstMs: number,
+    private readonly mostMs: number,
+  ) {}
+
+  /** The next pause: between half and all of the doubled one, never more than the ceiling. */
+  nextMs(): number {
+    const full = Math.min(this.mostMs, this.firstMs * 2 ** Math.min(this.failures, 30))
+    this.failures += 1
+    return Math.ceil(full * (0.5 + this.clock.random() / 2))
+  }
+
+  reset(): void {
+    this.failures = 0
+  }
+}
