@@ -1,12 +1,12 @@
 import { dateOf } from '../schedule/index.js'
-import { cancelStopped, cancelWaiting } from './attend.js'
 import type { Context, Decision, Request } from './context.js'
 import { Draft } from './draft.js'
 import { decideDue } from './due.js'
 import { BACKFILL_MOST, TEXT_LIMITS } from './limits.js'
 import { queueRun } from './rows.js'
 import { isLive } from './states.js'
-import { cleanText } from './text.js'
+import { askToStop, cancelRetired, cancelStopped } from './stop.js'
+import { cleanText, keptJson } from './text.js'
 import type { Aggregate, Run, Stop } from './types.js'
 
 /**
@@ -19,16 +19,29 @@ export function manualKey(requestId: string): string {
   return `manual:${requestId}`
 }
 
-/** Starts the job once, now or as soon as a place is free. Refused where `queue` manual runs already wait. */
-export function trigger(job: Aggregate, input: { request: Request; data: string | null }, ctx: Context): Decision {
-  const { request } = input
+/**
+ * Starts the job once, now or as soon as a place is free. Refused where `queue` manual runs already wait for one. `earlier` is the
+ * run that this request made before, where there is one: the same data changes nothing, other data is refused.
+ */
+export function trigger(
+  job: Aggregate,
+  input: { request: Request; data: string | null; earlier?: Run | null },
+  ctx: Context,
+): Decision {
+  const { request, earlier = null } = input
+  const data = keptJson(input.data, TEXT_LIMITS.data)
+  if (data === null && input.data !== null) return refuseData(job, input.data)
+  if (earlier !== null && earlier.data !== data) {
+    const message = `request ${request.id} started run ${earlier.key} of ${earlier.job} with other data: use another idempotency key`
+    return refused('REQUEST_CONFLICT', message)
+  }
   const key = manualKey(request.id)
-  if (isRepeated(ctx, request.id, key)) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
-    const full = refuseFull(draft)
+  if (earlier !== null || isTaken(ctx, key)) return { outcome: 'unchanged' }
+  return command(job, request, ctx, (draft) => {
+    const full = refuseStart(draft)
     if (full !== null) return full
     const date = dateOf({ label: draft.schedule?.label(draft.now) ?? isoLabel(draft.now) })
-    queueRun(draft, { key, cause: 'manual', covers: null, scheduledAt: draft.now, date, data: input.data })
+    queueRun(draft, { key, cause: 'manual', covers: null, scheduledAt: draft.now, date, data })
     draft.event('triggered', request.id, request.by, request.why, { key })
     return null
   })
@@ -38,15 +51,15 @@ export function trigger(job: Aggregate, input: { request: Request; data: string 
 export function retryRun(job: Aggregate, run: Run, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
   const key = manualKey(request.id)
-  if (isRepeated(ctx, request.id, key)) return { outcome: 'unchanged' }
+  if (isTaken(ctx, key)) return { outcome: 'unchanged' }
   if (isLive(run.state) || run.state === 'succeeded') {
     return refused(
       'STATE_CONFLICT',
       `run ${run.key} of ${run.job} is ${run.state}: only what ended without success can be retried`,
     )
   }
-  return command(job, ctx, (draft) => {
-    const full = refuseFull(draft)
+  return command(job, request, ctx, (draft) => {
+    const full = refuseStart(draft)
     if (full !== null) return full
     const { covers, scheduledAt, date, data } = run
     queueRun(draft, { key, cause: 'manual', covers, scheduledAt, date, data, retryOf: run.key })
@@ -62,9 +75,9 @@ export function backfill(
   ctx: Context,
 ): Decision {
   const { request, from, to } = input
-  if (isRepeated(ctx, request.id, '')) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
+  return command(job, request, ctx, (draft) => {
     const { schedule } = draft
+    if (draft.header.retired) return refuseRetired(draft)
     if (schedule === null)
       return refused('STATE_CONFLICT', `${job.header.job} has no schedule: there is nothing to backfill`)
     if (to > draft.now)
@@ -96,15 +109,13 @@ export function backfill(
 /** Starts nothing new until `resume`, or until the instant. Occurrences in between are missed, reason `paused`. */
 export function pause(job: Aggregate, input: { request: Request; until: number | null }, ctx: Context): Decision {
   const { request, until } = input
-  if (isRepeated(ctx, request.id, '')) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
+  return command(job, request, ctx, (draft) => {
     if (until !== null && until <= draft.now) {
       return refused('OPTION_INVALID', `a pause of ${job.header.job} would end in the past: give an instant to come`)
     }
     const old = draft.header.pause
     if (old !== null && old.until === until) return { outcome: 'unchanged' }
-    const why = request.why === null ? null : cleanText(request.why, TEXT_LIMITS.why)
-    draft.header.pause = { since: old?.since ?? draft.now, until, by: cleanText(request.by, TEXT_LIMITS.by), why }
+    draft.header.pause = { since: old?.since ?? draft.now, until, ...cleanReason(request) }
     draft.event('paused', request.id, request.by, request.why, { until })
     return null
   })
@@ -113,8 +124,7 @@ export function pause(job: Aggregate, input: { request: Request; until: number |
 /** Ends a pause and forgets the failures in a row. */
 export function resume(job: Aggregate, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
-  if (isRepeated(ctx, request.id, '')) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
+  return command(job, request, ctx, (draft) => {
     if (draft.header.pause === null) return { outcome: 'unchanged' }
     draft.header.pause = null
     draft.failures = 'reset'
@@ -126,19 +136,14 @@ export function resume(job: Aggregate, input: { request: Request }, ctx: Context
 /** Takes a run back: at once where nobody works on it, else its holder is asked to stop. */
 export function cancel(job: Aggregate, run: Run, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
-  if (isRepeated(ctx, request.id, '')) return { outcome: 'unchanged' }
-  if (!isLive(run.state)) {
-    return run.state === 'cancelled'
-      ? { outcome: 'unchanged' }
-      : refused(
-          'STATE_CONFLICT',
-          `run ${run.key} of ${run.job} has ended as ${run.state}: it cannot be cancelled any more`,
-        )
-  }
-  if (run.stop !== null) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
-    const current = draft.runs().find((one) => one.key === run.key) ?? run
-    if (current.stop === null) askToStop(draft, current, request)
+  if (run.state === 'cancelled' || (isLive(run.state) && run.stop !== null)) return { outcome: 'unchanged' }
+  return command(job, request, ctx, (draft) => {
+    const current = draft.current(run)
+    if (!isLive(current.state)) {
+      const message = `run ${run.key} of ${run.job} has ended as ${current.state}: it cannot be cancelled any more`
+      return refused('STATE_CONFLICT', message)
+    }
+    if (current.stop === null) askToStop(draft, current, stopOf(draft, request))
     draft.event('cancelled', request.id, request.by, request.why, { key: run.key })
     return null
   })
@@ -147,59 +152,78 @@ export function cancel(job: Aggregate, run: Run, input: { request: Request }, ct
 /** Takes the job out of service: nothing is due any more, what waits is cancelled, who works is asked to stop. */
 export function retire(job: Aggregate, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
-  if (isRepeated(ctx, request.id, '')) return { outcome: 'unchanged' }
-  return command(job, ctx, (draft) => {
+  return command(job, request, ctx, (draft) => {
     if (draft.header.retired) return { outcome: 'unchanged' }
     draft.header.retired = true
-    cancelWaiting(draft)
-    for (const run of draft.runs()) if (run.stop === null) askToStop(draft, run, request)
+    cancelRetired(draft)
+    for (const run of draft.runs()) if (run.stop === null) askToStop(draft, run, stopOf(draft, request))
     draft.event('retired', request.id, request.by, request.why)
     return null
   })
 }
 
-function command(job: Aggregate, ctx: Context, act: (draft: Draft) => Decision | null): Decision {
+/** Decides what is due, then acts; a refusal decides nothing, and neither does a request that was carried out before. */
+function command(
+  job: Aggregate,
+  request: Request,
+  ctx: Context,
+  act: (draft: Draft) => Exclude<Decision, { outcome: 'change' }> | null,
+): Decision {
+  if (cleanText(request.id, TEXT_LIMITS.requestId) !== request.id) {
+    return refused(
+      'OPTION_INVALID',
+      `the request id ${cleanText(request.id, 40)} cannot be kept: at most ${TEXT_LIMITS.requestId} well-formed characters`,
+    )
+  }
+  if (isTaken(ctx, request.id)) return { outcome: 'unchanged' }
   const draft = new Draft(job, ctx)
-  decideDue(draft)
   cancelStopped(draft)
+  decideDue(draft)
   const refusal = act(draft)
   if (refusal !== null) return refusal
   const change = draft.close()
   return change === null ? { outcome: 'unchanged' } : { outcome: 'change', change }
 }
 
-function askToStop(draft: Draft, run: Run, request: Request): void {
-  const by = cleanText(request.by, TEXT_LIMITS.by)
-  const why = request.why === null ? null : cleanText(request.why, TEXT_LIMITS.why)
-  const stop: Stop = { kind: 'cancel', at: draft.now, by, why }
-  if (run.state === 'running') draft.step(run, 'ask-to-stop', { ...run, stop })
-  else
-    draft.step(run, 'cancel', {
-      ...run,
-      state: 'cancelled',
-      reason: 'cancelled',
-      stop,
-      place: false,
-      endedAt: draft.now,
-    })
+function isTaken(ctx: Context, id: string): boolean {
+  return ctx.taken?.has(id) ?? false
 }
 
-function refuseFull(draft: Draft): Decision | null {
-  const { job } = draft.header
-  if (draft.header.retired) return refused('STATE_CONFLICT', `${job} is retired: define it again before you start it`)
+function stopOf(draft: Draft, request: Request): Stop {
+  return { kind: 'cancel', at: draft.now, ...cleanReason(request) }
+}
+
+function cleanReason({ by, why }: Request): { readonly by: string; readonly why: string | null } {
+  return { by: cleanText(by, TEXT_LIMITS.by), why: why === null ? null : cleanText(why, TEXT_LIMITS.why) }
+}
+
+type Refusal = Extract<Decision, { outcome: 'refused' }>
+
+function refuseStart(draft: Draft): Refusal | null {
+  if (draft.header.retired) return refuseRetired(draft)
+  const { queue, concurrency } = draft.definition
   const waiting = draft.header.waiting.manual
-  if (waiting < draft.definition.queue) return null
+  const open = Math.max(0, concurrency - draft.held().length)
+  if (waiting < queue + open) return null
   return refused(
     'QUEUE_FULL',
-    `${waiting} manual runs of ${job} wait already (queue: ${draft.definition.queue}): try again later or raise queue`,
+    `${waiting} manual runs of ${draft.header.job} wait already (queue: ${queue}): try again later or raise queue`,
   )
 }
 
-function isRepeated(ctx: Context, requestId: string, key: string): boolean {
-  return ctx.taken !== undefined && (ctx.taken.has(requestId) || ctx.taken.has(key))
+function refuseRetired(draft: Draft): Refusal {
+  return refused('STATE_CONFLICT', `${draft.header.job} is retired: define it again before you start it`)
 }
 
-function refused(code: Extract<Decision, { outcome: 'refused' }>['code'], message: string): Decision {
+function refuseData(job: Aggregate, data: string): Refusal {
+  const most = TEXT_LIMITS.data
+  return refused(
+    'OPTION_INVALID',
+    `the data for ${job.header.job} has ${data.length} characters as JSON, more than ${most}: hand over a reference, such as an id`,
+  )
+}
+
+function refused(code: Refusal['code'], message: string): Refusal {
   return { outcome: 'refused', code, message }
 }
 

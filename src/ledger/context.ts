@@ -43,7 +43,7 @@ export type Decision =
   | { readonly outcome: 'unchanged' }
   | {
       readonly outcome: 'refused'
-      readonly code: 'QUEUE_FULL' | 'STATE_CONFLICT' | 'RUN_UNKNOWN' | 'OPTION_INVALID'
+      readonly code: 'QUEUE_FULL' | 'STATE_CONFLICT' | 'RUN_UNKNOWN' | 'OPTION_INVALID' | 'REQUEST_CONFLICT'
       readonly message: string
     }
 
@@ -57,5 +57,8 @@ export type Outcome =
   | { readonly kind: 'timed-out' }
   /** It was asked to stop (cancel or replace). */
   | { readonly kind: 'cancelled'; readonly why: 'cancel' | 'replace' }
-  /** A fence showed a higher token although the session is good: repeated without charge with a token above it. */
-  | { readonly kind: 'refused-by-fence'; readonly token: number }
+  /**
+   * A fence showed a higher token although the session is good: repeated without charge, with a token above it. `called`
+   * (default false) says that the handler had been called, as in a hand-back.
+   */
+  | { readonly kind: 'refused-by-fence'; readonly token: number; readonly called?: boolean }

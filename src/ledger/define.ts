@@ -1,7 +1,9 @@
 import type { Context } from './context.js'
-import { Draft, scheduleOf } from './draft.js'
+import { Draft } from './draft.js'
 import { decideDue } from './due.js'
-import { bucketOf } from './text.js'
+import { TEXT_LIMITS } from './limits.js'
+import { cancelStopped } from './stop.js'
+import { bucketOf, cleanText } from './text.js'
 import type { Aggregate, Change, Definition, JobHeader, StoredDefinition } from './types.js'
 
 /** A node counts as carrying a definition while it was seen this recently. */
@@ -31,59 +33,65 @@ export interface DefineInput {
  */
 export function define(job: Aggregate | null, input: DefineInput, ctx: Context): Change | null {
   if (job === null) return create(input, ctx)
+  const { retired, definition } = job.header
+  if (definition === input.hash && !retired) return null
   const known = input.known.find((one) => one.hash === input.hash)
-  if (job.header.definition === input.hash && !job.header.retired) return null
-  if (known !== undefined && !job.header.retired && !mayReturn(job, input, known, ctx.now)) return null
+  if (known !== undefined && !isNewestCarried(input, known, ctx.now)) return null
+  if (known !== undefined && !retired && !isAbandoned(job, input, ctx.now)) return null
   const seq = input.known.reduce((max, one) => Math.max(max, one.seq), job.header.definitionSeq) + 1
   return redefine(job, input, seq, ctx)
 }
 
-function mayReturn(job: Aggregate, input: DefineInput, mine: StoredDefinition, now: number): boolean {
-  const currentSeen = input.carried.get(job.header.definition)
-  if (currentSeen !== undefined && now - currentSeen < ABANDONED_MS) return false
-  const entered = input.known.find((one) => one.hash === job.header.definition)?.enteredAt ?? 0
-  if (now - entered < ABANDONED_MS) return false
-  return !input.known.some((one) => {
-    const seen = input.carried.get(one.hash)
-    return one.seq > mine.seq && one.hash !== job.header.definition && seen !== undefined && now - seen < LIVE_MS
+/** Whether nobody has carried the definition in force for a while, and nobody entered it just now either. */
+function isAbandoned(job: Aggregate, input: DefineInput, now: number): boolean {
+  const { definition } = job.header
+  const enteredAt = input.known.find((one) => one.hash === definition)?.enteredAt
+  return [input.carried.get(definition), enteredAt].every((at) => at === undefined || now - at >= ABANDONED_MS)
+}
+
+/** Whether no live node carries one that was entered later than mine. */
+function isNewestCarried(input: DefineInput, mine: StoredDefinition, now: number): boolean {
+  return !input.known.some(({ hash, seq }) => {
+    const seen = input.carried.get(hash)
+    return seq > mine.seq && seen !== undefined && now - seen < LIVE_MS
   })
+}
+
+function entry(input: DefineInput, seq: number, ctx: Context): StoredDefinition {
+  const { hash, content } = input
+  const release = input.release === null ? null : cleanText(input.release, TEXT_LIMITS.name)
+  return { hash, content, seq, enteredAt: ctx.now, release }
 }
 
 function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context): Change | null {
   const draft = new Draft(job, ctx)
+  cancelStopped(draft)
   decideDue(draft)
-  const before = draft.schedule
   const why = job.header.retired ? 'defined again after it was retired' : null
-  draft.enter({ hash: input.hash, content: input.content, seq, enteredAt: ctx.now, release: input.release })
-  draft.header.name = input.name
+  draft.enter(entry(input, seq, ctx))
+  draft.header.name = cleanText(input.name, TEXT_LIMITS.name)
   draft.header.retired = false
   draft.header.lastFate = null
-  const schedule = draft.scheduleInForce()
-  if (schedule !== null) {
-    const start = schedule.cursorAt(ctx.now)
-    // Labels of an interval-like schedule are not identities: a fixed-time one that follows starts with its own.
-    const fresh =
-      before === null || job.header.retired || (before.kind === 'interval-like' && schedule.kind === 'fixed-time')
-    if (fresh)
-      draft.header.cursor = { instant: Math.max(draft.header.cursor.instant, start.instant), label: start.label }
-    else draft.advance(start)
-  }
+  const after = draft.scheduleInForce()
+  // Between fixed-time schedules the labels go on where they were: what the old zone had not come to yet, and the new one
+  // has passed, is due. Any other schedule begins now.
+  const goesOn = draft.schedule?.kind === 'fixed-time' && after?.kind === 'fixed-time' && !job.header.retired
+  if (after !== null && !goesOn) draft.advance(after, after.cursorAt(ctx.now))
   draft.event('redefined', `${ctx.changeId}.defined`, input.by, why, { hash: input.hash, from: job.header.definition })
   return draft.close()
 }
 
 /** Registering a job never makes an occurrence of the past due: its cursor begins now. */
 function create(input: DefineInput, ctx: Context): Change | null {
-  const schedule = scheduleOf(input.content, ctx.now, ctx)
   const header: JobHeader = {
     job: input.job,
     service: input.service,
-    name: input.name,
+    name: cleanText(input.name, TEXT_LIMITS.name),
     bucket: bucketOf(input.job),
     definition: input.hash,
     definitionSeq: 1,
     anchor: ctx.now,
-    cursor: schedule?.cursorAt(ctx.now) ?? { instant: ctx.now, label: '' },
+    cursor: { instant: ctx.now, label: '' },
     wakeAt: null,
     lastToken: 0,
     waiting: { schedule: 0, manual: 0, backlog: 0 },
@@ -103,7 +111,8 @@ function create(input: DefineInput, ctx: Context): Change | null {
     },
     ctx,
   )
-  draft.enter({ hash: input.hash, content: input.content, seq: 1, enteredAt: ctx.now, release: input.release })
+  draft.enter(entry(input, header.definitionSeq, ctx))
+  if (draft.schedule !== null) draft.advance(draft.schedule, draft.schedule.cursorAt(ctx.now))
   draft.event('defined', `${ctx.changeId}.defined`, input.by, null, { hash: input.hash })
   return draft.close()
 }

@@ -16,7 +16,6 @@ import type {
   RunWrite,
   StoredDefinition,
 } from './types.js'
-import { LANES } from './types.js'
 import { wakeAt } from './wake.js'
 
 /**
@@ -56,24 +55,30 @@ export class Draft {
     return [...this.live.values()]
   }
 
-  /** Runs that hold one of the job's places. */
+  /** Runs that hold one of the job's places, the oldest first. */
   held(): Run[] {
-    return this.runs().filter((run) => run.place)
+    return this.runs()
+      .filter((run) => run.place)
+      .sort(byPosition)
   }
 
-  /** Waiting runs of a lane, first in line first. */
+  /** Waiting runs of a lane, as far as they were loaded, first in line first. */
   waiting(lane: Lane): Run[] {
     return this.runs()
       .filter((run) => !run.place && run.lane === lane)
-      .sort((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
+      .sort(byPosition)
   }
 
-  waitingTotal(): number {
-    return LANES.reduce((sum, lane) => sum + this.header.waiting[lane], 0)
+  /** The run as this draft leaves it. */
+  current(run: Run): Run {
+    return this.touched.get(run.key) ?? this.live.get(run.key) ?? run
   }
 
-  isTaken(key: string): boolean {
-    return this.ctx.taken?.has(key) ?? false
+  /** Whether a clash has shown the key to exist: its occurrence counts as decided, and no row is extended over it. */
+  passTaken(key: string): boolean {
+    if (this.ctx.taken?.has(key) !== true) return false
+    this.header.lastFate = null
+    return true
   }
 
   /** Takes a run one step on. Waiting counts follow by themselves. */
@@ -95,7 +100,7 @@ export class Draft {
 
   private count(run: Run | null, by: number): void {
     if (run !== null && run.state === 'queued' && !run.place) {
-      this.header.waiting = { ...this.header.waiting, [run.lane]: Math.max(0, this.header.waiting[run.lane] + by) }
+      this.header.waiting = { ...this.header.waiting, [run.lane]: this.header.waiting[run.lane] + by }
     }
   }
 
@@ -119,12 +124,16 @@ export class Draft {
     this.header.definitionSeq = definition.seq
   }
 
-  /** Moves the cursor on; neither field ever moves back. */
-  advance(cursor: Cursor): void {
-    this.header.cursor = {
-      instant: Math.max(this.header.cursor.instant, cursor.instant),
-      label: this.header.cursor.label > cursor.label ? this.header.cursor.label : cursor.label,
-    }
+  /**
+   * Moves the cursor on; neither field ever moves back. Only labels of a fixed-time schedule are identities, so only
+   * that moves the label: a job that was interval-like for a while neither repeats nor loses a date afterwards.
+   */
+  advance(schedule: Schedule, to: Cursor): void {
+    const { cursor } = this.header
+    this.header.cursor =
+      schedule.kind === 'fixed-time'
+        ? schedule.later(cursor, to)
+        : { instant: Math.max(cursor.instant, to.instant), label: cursor.label }
   }
 
   /** The schedule of the definition now in force: another one after `enter`. */
@@ -169,6 +178,10 @@ export class Draft {
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+function byPosition(a: Run, b: Run): number {
+  return a.position - b.position
+}
 
 export function scheduleOf(definition: Definition, anchor: number, ctx: Context): Schedule | null {
   if (definition.schedule === null) return null

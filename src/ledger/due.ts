@@ -3,7 +3,7 @@ import { catchUp } from './catch-up.js'
 import type { Draft } from './draft.js'
 import { placeFresh } from './overlap.js'
 import { recordFate } from './rows.js'
-import { dueStretch } from './stretch.js'
+import { behind, dueStretch } from './stretch.js'
 
 /**
  * Decides every occurrence that is due, under the terms in force. Every command begins with this, so that none swallows
@@ -18,12 +18,8 @@ export function decideDue(draft: Draft): void {
   }
   const { pause } = draft.header
   if (pause !== null) {
-    const until = pause.until !== null && pause.until <= draft.now ? pause.until : draft.now
-    missPaused(draft, schedule, until)
-    if (!endPause(draft)) {
-      advanceTo(draft, schedule, until)
-      return
-    }
+    missPaused(draft, schedule, Math.min(draft.now, pause.until ?? draft.now))
+    if (!endPause(draft)) return
   }
   decideFreshAndCatchUp(draft, schedule)
   advanceTo(draft, schedule, draft.now)
@@ -34,28 +30,29 @@ export function decideDue(draft: Draft): void {
  * catch-up. `merge` joins the fresh one with the catch-up that is found with it.
  */
 function decideFreshAndCatchUp(draft: Draft, schedule: Schedule): void {
-  const found = dueStretch(draft, schedule, draft.header.cursor, draft.now)
+  const found = dueStretch(draft, schedule, draft.now)
   if (found === null) return
   const fresh = draft.now - found.to.instant <= draft.definition.graceMs ? found.to : null
   if (found.count === 1 && fresh !== null) {
     placeFresh(draft, schedule, fresh)
     return
   }
-  const joined = catchUp(draft, schedule, fresh)
+  const joined = catchUp(draft, schedule, found.to, fresh)
   if (fresh !== null && !joined) placeFresh(draft, schedule, fresh)
 }
 
 function missPaused(draft: Draft, schedule: Schedule, until: number): void {
-  const stretch = dueStretch(draft, schedule, draft.header.cursor, until)
-  if (stretch !== null) recordFate(draft, 'missed', 'paused', stretch.from, stretch.to, stretch.count)
+  const stretch = dueStretch(draft, schedule, until)
+  if (stretch !== null) recordFate(draft, 'missed', 'paused', stretch)
   advanceTo(draft, schedule, until)
 }
 
-/** Ends a pause whose time has come. */
+/** Ends a pause whose time has come, as `resume` would: failures are forgotten, else they would pause the job again. */
 function endPause(draft: Draft): boolean {
   const { pause } = draft.header
   if (pause === null || pause.until === null || pause.until > draft.now) return false
   draft.header.pause = null
+  draft.failures = 'reset'
   draft.event('resumed', `${draft.ctx.changeId}.resumed`, 'fleetcron', 'the pause ended')
   return true
 }
@@ -75,6 +72,6 @@ function pauseAfterFailures(draft: Draft): void {
  */
 function advanceTo(draft: Draft, schedule: Schedule, instant: number): void {
   const newest = schedule.latest(draft.header.cursor, instant, 1)[0]
-  if (newest !== undefined) draft.advance({ instant: newest.instant, label: newest.through })
-  draft.advance(schedule.cursorAt(instant))
+  if (newest !== undefined) draft.advance(schedule, behind(newest))
+  draft.advance(schedule, schedule.cursorAt(instant))
 }

@@ -1,8 +1,8 @@
 import type { AttendContext } from './context.js'
 import type { Draft } from './draft.js'
 import { ATTEMPTS_KEPT } from './limits.js'
-import { type Attempt, LANES, type Lane, type Run } from './types.js'
-import { startsWhilePaused } from './wake.js'
+import { type Attempt, LANES, type Run } from './types.js'
+import { startsNow } from './wake.js'
 
 /**
  * Grants what may start, as far as this node has room: first runs that hold a place (retries, hand-backs, recoveries),
@@ -20,7 +20,7 @@ export function grant(draft: Draft, ctx: AttendContext): void {
     if (room > 0 && run.state === 'queued' && run.readyAt <= draft.now && !ctx.busy.has(run.key)) give(run)
   }
   while (room > 0 && draft.held().length < draft.definition.concurrency) {
-    const run = nextWaiting(draft, ctx)
+    const run = nextWaiting(draft)
     if (run === null) break
     draft.header.turn = run.lane
     give(run)
@@ -28,12 +28,11 @@ export function grant(draft: Draft, ctx: AttendContext): void {
 }
 
 /** The first of the next lane that has somebody to send: the lane of the last grant comes last. */
-function nextWaiting(draft: Draft, ctx: AttendContext): Run | null {
+function nextWaiting(draft: Draft): Run | null {
   const last = LANES.indexOf(draft.header.turn)
-  for (let i = 1; i <= LANES.length; i++) {
-    const lane = LANES[(last + i) % LANES.length] as Lane
-    const run = draft.waiting(lane).find((one) => one.readyAt <= draft.now && !ctx.busy.has(one.key))
-    if (run !== undefined && (draft.header.pause === null || startsWhilePaused(run))) return run
+  for (const lane of [...LANES.slice(last + 1), ...LANES.slice(0, last + 1)]) {
+    const [run] = startsNow(draft, lane) ? draft.waiting(lane) : []
+    if (run !== undefined) return run
   }
   return null
 }

@@ -20,4 +20,9 @@ export const TEXT_LIMITS = {
   errorStack: 8_000,
   by: 200,
   why: 1_000,
+  /** A longer one is refused: it is an identity, and cutting could make two of them one. */
+  requestId: 200,
+  /** JSON is not cut: longer data is refused, a longer result dropped. */
+  data: 65_536,
+  result: 16_384,
 } as const

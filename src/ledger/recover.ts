@@ -2,6 +2,7 @@ import type { AttendContext } from './context.js'
 import type { Draft } from './draft.js'
 import { UNCHARGED_REPEATS } from './limits.js'
 import { endAttempt } from './settle.js'
+import { stopReason } from './stop.js'
 import type { EndedSession, Run } from './types.js'
 
 /**
@@ -20,7 +21,7 @@ export function recover(draft: Draft, ctx: AttendContext): void {
 function recoverOne(draft: Draft, ctx: AttendContext, run: Run, ended: EndedSession): void {
   const lost = endAttempt(run, 'lost', `${ended.node}: session ended`, draft.now)
   if (run.stop !== null) {
-    const reason = run.stop.kind === 'replace' ? 'replaced' : 'cancelled'
+    const reason = stopReason(run.stop.kind)
     draft.step(run, 'stop', { ...lost, state: 'cancelled', reason, place: false, endedAt: draft.now })
     return
   }
@@ -31,7 +32,7 @@ function recoverOne(draft: Draft, ctx: AttendContext, run: Run, ended: EndedSess
     return
   }
   const charge = excused ? { repeats: run.repeats + 1 } : { recoveries: run.recoveries + 1 }
-  draft.step(run, 'recover', { ...lost, ...charge, state: 'queued', readyAt: draft.now })
+  draft.step(run, 'recover', { ...lost, ...charge, state: 'queued' })
 }
 
 /** A loss is not the run's fault where its node lives on, or where this node could not reach the store either. */

@@ -1,10 +1,14 @@
 import { dateOf } from '../schedule/index.js'
-import type { Occurrence } from '../schedule/types.js'
+import type { Occurrence, Schedule } from '../schedule/types.js'
 import type { Draft } from './draft.js'
+import { behind, type Stretch } from './stretch.js'
 import type { Cause, Covers, Lane, Run } from './types.js'
 
 /** A skipped or missed row is extended for half a day at most; stores keep every row for a day (`Store.prune`). */
 const EXTEND_MS = 12 * 3_600_000
+
+/** Backfills stand behind every catch-up run of their lane: what is years old makes nothing of today late or lost. */
+const BACKFILL_POSITION = 2 ** 40
 
 const LANE_OF: Record<Cause, Lane> = {
   schedule: 'schedule',
@@ -25,57 +29,56 @@ export interface NewRun {
 
 /** Queues a run. The resource its effects are fenced by is fixed here, for as long as the row lives. */
 export function queueRun(draft: Draft, input: NewRun): Run {
-  draft.header.lastFate = input.covers === null ? draft.header.lastFate : null
-  return draft.step(null, 'queue', { ...blank(draft, input), state: 'queued' })
+  return draft.step(null, 'queue', blank(draft, input))
 }
 
 /** One run for a stretch of occurrences, named by the first and dated by the newest. */
-export function queueOccurrences(draft: Draft, cause: Cause, from: Occurrence, to: Occurrence, count: number): Run {
-  return queueRun(draft, {
-    key: from.key,
-    cause,
-    covers: { from: from.key, to: to.key, count },
-    scheduledAt: to.instant,
-    date: dateOf(to),
-  })
+export function queueOccurrences(draft: Draft, cause: 'schedule' | 'catch-up', stretch: Stretch): Run {
+  draft.header.lastFate = null
+  return queueRun(draft, { key: stretch.from.key, cause, ...spanOf(null, stretch) })
+}
+
+/** Whether the occurrence is the one right after the last that the run covers, by the terms that the run was made under. */
+export function follows(draft: Draft, schedule: Schedule, run: Run, occurrence: Occurrence): boolean {
+  if (run.covers === null || run.definition !== draft.header.definition) return false
+  const last = schedule.occurrence(run.covers.to)
+  return last !== null && schedule.next(behind(last))?.key === occurrence.key
+}
+
+/** Adds a stretch to a run that has never been granted. Its key stays the first label, for ever. */
+export function widen(draft: Draft, run: Run, stretch: Stretch): Run {
+  draft.header.lastFate = null
+  return draft.step(run, 'absorb', { ...run, ...spanOf(run.covers, stretch) })
 }
 
 /** Records occurrences that are not worked on; those that follow with the same fate and reason extend the row. */
-export function recordFate(
-  draft: Draft,
-  state: 'skipped' | 'missed',
-  reason: string,
-  from: Occurrence,
-  to: Occurrence,
-  count: number,
-): void {
+export function recordFate(draft: Draft, state: 'skipped' | 'missed', reason: string, stretch: Stretch): Run {
   const last = draft.header.lastFate?.run
-  if (last && last.state === state && last.reason === reason && draft.now - last.createdAt < EXTEND_MS) {
-    const covers = last.covers ?? { from: last.key, to: last.key, count: 0 }
-    const run = draft.step(last, 'extend', {
-      ...last,
-      covers: { from: covers.from, to: to.key, count: covers.count + count },
-      scheduledAt: to.instant,
-      date: dateOf(to),
-      endedAt: draft.now,
-    })
-    draft.header.lastFate = { key: run.key, run }
-    return
-  }
-  const row = blank(draft, {
-    key: from.key,
-    cause: 'schedule',
-    covers: { from: from.key, to: to.key, count },
+  const isSame = last?.state === state && last.reason === reason && draft.now - last.createdAt < EXTEND_MS
+  const run = isSame
+    ? draft.step(last, 'extend', { ...last, ...spanOf(last.covers, stretch), endedAt: draft.now })
+    : draft.step(null, state === 'skipped' ? 'skip' : 'miss', {
+        ...blank(draft, { key: stretch.from.key, cause: 'schedule', ...spanOf(null, stretch) }),
+        state,
+        reason,
+        endedAt: draft.now,
+      })
+  draft.header.lastFate = { key: run.key, run }
+  return run
+}
+
+/** What a row says of the occurrences it stands for, when a stretch is added to those it has. */
+function spanOf(covers: Covers | null, { from, to, count }: Stretch): Pick<Run, 'covers' | 'scheduledAt' | 'date'> {
+  return {
+    covers: { from: covers?.from ?? from.key, to: to.key, count: (covers?.count ?? 0) + count },
     scheduledAt: to.instant,
     date: dateOf(to),
-  })
-  const run = draft.step(null, state === 'skipped' ? 'skip' : 'miss', { ...row, state, reason, endedAt: draft.now })
-  draft.header.lastFate = { key: run.key, run }
+  }
 }
 
 function blank(draft: Draft, input: NewRun): Run {
   const { header, definition, ctx } = draft
-  const position = header.position
+  const place = header.position
   header.position += 1
   const resource = `${ctx.fleet}/${header.job}`
   return {
@@ -93,7 +96,7 @@ function blank(draft: Draft, input: NewRun): Run {
     definition: header.definition,
     data: input.data ?? null,
     retryOf: input.retryOf ?? null,
-    position,
+    position: input.cause === 'backfill' ? place + BACKFILL_POSITION : place,
     place: false,
     readyAt: draft.now,
     attempt: 0,

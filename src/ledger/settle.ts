@@ -1,7 +1,8 @@
 import type { Outcome } from './context.js'
 import { TEXT_LIMITS, UNCHARGED_REPEATS } from './limits.js'
 import { retryDelayMs } from './retry.js'
-import { cleanText } from './text.js'
+import { stopReason } from './stop.js'
+import { cleanText, keptJson } from './text.js'
 import type { AttemptOutcome, Definition, Run, RunError, Settlement } from './types.js'
 
 /**
@@ -23,8 +24,12 @@ export function settleRun(run: Run, definition: Definition, outcome: Outcome, no
     case 'returned': {
       const ended = terminal(run, 'succeeded', 'succeeded', null, null, now)
       const scheduled = run.cause === 'schedule' || run.cause === 'catch-up'
-      const result = { ...ended, result: outcome.result }
-      return { ...base, run: result, failures: 'reset', succeededUntil: scheduled ? run.scheduledAt : null }
+      return {
+        ...base,
+        run: { ...ended, result: keptJson(outcome.result, TEXT_LIMITS.result), error: null },
+        failures: 'reset',
+        succeededUntil: scheduled ? run.scheduledAt : null,
+      }
     }
     case 'threw': {
       const error = cleanError(outcome.error)
@@ -37,7 +42,8 @@ export function settleRun(run: Run, definition: Definition, outcome: Outcome, no
       return { ...base, run: { ...again, retries: run.retries + 1, error }, wakeAt: readyAt }
     }
     case 'timed-out': {
-      const note = `did not end within ${definition.timeoutMs} ms`
+      const note =
+        definition.timeoutMs === null ? 'did not end in time' : `did not end within ${definition.timeoutMs} ms`
       const error = { name: 'TimeoutError', message: note, stack: null }
       return {
         ...base,
@@ -46,14 +52,14 @@ export function settleRun(run: Run, definition: Definition, outcome: Outcome, no
       }
     }
     case 'cancelled': {
-      const reason = outcome.why === 'replace' ? 'replaced' : 'cancelled'
+      const reason = stopReason(outcome.why)
       return { ...base, run: terminal(run, 'cancelled', 'cancelled', reason, reason, now) }
     }
     case 'handed-back':
       return { ...base, ...handBack(run, definition, outcome.why, outcome.called, now) }
     case 'refused-by-fence': {
       const why = `a fence showed token ${outcome.token}`
-      return { ...base, ...handBack(run, definition, why, false, now), tokenFloor: outcome.token }
+      return { ...base, ...handBack(run, definition, why, outcome.called ?? false, now), tokenFloor: outcome.token }
     }
   }
 }
@@ -90,8 +96,9 @@ function requeue(run: Run, outcome: AttemptOutcome, note: string, readyAt: numbe
  */
 function handBack(run: Run, definition: Definition, why: string, called: boolean, now: number) {
   if (!called) {
-    const readyAt = now + notCalledDelayMs(run)
-    return { run: requeue(run, 'handed-back', `${NOT_CALLED}${why}`, readyAt, now), wakeAt: readyAt }
+    const delayMs = notCalledDelayMs(run)
+    const readyAt = delayMs === 0 ? run.readyAt : now + delayMs
+    return { run: requeue(run, 'handed-back', `${NOT_CALLED}${why}`, readyAt, now), wakeAt: now + delayMs }
   }
   const charged = run.repeats >= UNCHARGED_REPEATS
   if (definition.recover === 0 || (charged && run.recoveries >= definition.recover)) {
@@ -99,19 +106,19 @@ function handBack(run: Run, definition: Definition, why: string, called: boolean
     return { run: failed, failures: 'count' as const }
   }
   const charge = charged ? { recoveries: run.recoveries + 1 } : { repeats: run.repeats + 1 }
-  return { run: { ...requeue(run, 'handed-back', why, now, now), ...charge }, wakeAt: now }
+  return { run: { ...requeue(run, 'handed-back', why, run.readyAt, now), ...charge }, wakeAt: now }
 }
 
 const NOT_CALLED = 'not called: '
 
+/** Nothing after the first, then 1 s, 2 s, 4 s and so on, at most a minute. */
 function notCalledDelayMs(run: Run): number {
-  let before = 0
-  for (const attempt of [...run.attempts].reverse()) {
-    if (attempt.id === run.attemptId) continue
-    if (attempt.outcome !== 'handed-back' || !attempt.note?.startsWith(NOT_CALLED)) break
-    before += 1
-  }
-  return before === 0 ? 0 : Math.min(60_000, 1_000 * 2 ** (before - 1))
+  const earlier = run.attempts.filter((attempt) => attempt.id !== run.attemptId)
+  const others = earlier.findLastIndex(
+    ({ outcome, note }) => outcome !== 'handed-back' || !note?.startsWith(NOT_CALLED),
+  )
+  const inARow = earlier.length - 1 - others
+  return inARow === 0 ? 0 : Math.min(60_000, 1_000 * 2 ** (inARow - 1))
 }
 
 function cleanError(error: RunError): RunError {

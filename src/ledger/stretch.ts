@@ -9,22 +9,22 @@ export interface Stretch {
 }
 
 /**
- * The occurrences after `cursor` up to `until`, without leading ones whose key a clash has shown to be taken: those
- * were decided by somebody this ledger does not remember (a wiped or restored store).
+ * The occurrences after the draft's cursor up to `until`, without leading ones whose key a clash has shown to be taken:
+ * those were decided by somebody this ledger does not remember (a wiped or restored store).
  */
-export function dueStretch(draft: Draft, schedule: Schedule, cursor: Cursor, until: number): Stretch | null {
-  let start = cursor
-  let from = schedule.between(start, until, 1)[0]
-  while (from !== undefined && draft.isTaken(from.key)) {
-    start = after(schedule, start, from)
-    from = schedule.between(start, until, 1)[0]
+export function dueStretch(draft: Draft, schedule: Schedule, until: number): Stretch | null {
+  let { cursor } = draft.header
+  let from = schedule.between(cursor, until, 1)[0]
+  while (from !== undefined && draft.passTaken(from.key)) {
+    cursor = behind(from)
+    from = schedule.between(cursor, until, 1)[0]
   }
-  const to = schedule.latest(start, until, 1)[0]
+  const to = schedule.latest(cursor, until, 1)[0]
   if (from === undefined || to === undefined) return null
-  return { from, to, count: schedule.count(start, until) }
+  return { from, to, count: schedule.count(cursor, until) }
 }
 
-/** The cursor behind an occurrence. */
-export function after(schedule: Schedule, cursor: Cursor, occurrence: Occurrence): Cursor {
-  return schedule.later(cursor, { instant: occurrence.instant, label: occurrence.through })
+/** The cursor behind an occurrence: the next one is the first that it does not stand for. */
+export function behind(occurrence: Occurrence): Cursor {
+  return { instant: occurrence.instant, label: occurrence.through }
 }

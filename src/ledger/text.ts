@@ -9,6 +9,11 @@ export function cleanText(text: string, limit: number): string {
     .replace(/[\uD800-\uDBFF][\uDC00-\uDFFF]|[\uD800-\uDFFF]/g, (found) => (found.length === 2 ? found : '\uFFFD'))
 }
 
+/** JSON text as it is kept: made well-formed and free of NUL; null where it is longer than the limit, since cut JSON is none. */
+export function keptJson(json: string | null, limit: number): string | null {
+  return json === null || json.length > limit ? null : cleanText(json, limit)
+}
+
 /** FNV-1a, 32 bits: the same on every node and in every release. */
 export function hash32(text: string): number {
   let hash = 0x811c9dc5

@@ -82,7 +82,7 @@ export interface Run {
   readonly data: string | null
   /** The run that this one repeats on request (`retry`). */
   readonly retryOf: string | null
-  /** Order within its lane: smaller first. */
+  /** Order within its lane: smaller first. Backfills have positions far behind the others. */
   readonly position: number
   /** Whether it holds one of the job's places: from the first grant to the terminal state, also while it waits for a retry. */
   readonly place: boolean
@@ -247,7 +247,6 @@ export interface LedgerEvent {
     | 'triggered'
     | 'backfilled'
     | 'retried'
-    | 'recovered'
   readonly by: string
   readonly why: string | null
   /** JSON text; null without. */

@@ -1,40 +1,40 @@
 import type { Draft } from './draft.js'
-import type { Run } from './types.js'
+import { LANES, type Lane } from './types.js'
 
 /**
  * When the job needs attention next: the earliest of the next occurrence (also while every place is taken), a run that
  * could start now, a retry, and the end of a pause. Ends of sessions are not in it: `Attendance.nextEndAt` tells those.
+ * A job that is due already stays due since when it was, so that looking in vain writes nothing.
  */
 export function wakeAt(draft: Draft): number | null {
-  const { header } = draft
-  if (header.retired) return draft.waitingTotal() > 0 ? dueNow(draft) : null
-  const candidates: number[] = []
-  if (header.pause === null) {
-    const next = draft.scheduleInForce()?.next(header.cursor)
-    if (next) candidates.push(next.instant)
-  } else if (header.pause.until !== null) {
-    candidates.push(header.pause.until)
-  }
-  for (const run of draft.held()) {
-    if (run.state === 'queued') candidates.push(run.readyAt <= draft.now ? dueNow(draft) : run.readyAt)
-  }
-  if (draft.held().length < draft.definition.concurrency && mayStart(draft)) candidates.push(dueNow(draft))
-  return candidates.length === 0 ? null : Math.min(...candidates)
+  const instants = draft.header.retired ? remainder(draft) : [...schedulesNext(draft), ...runsNext(draft)]
+  if (instants.length === 0) return null
+  const earliest = Math.max(draft.now, Math.min(...instants))
+  const before = draft.job.header.wakeAt
+  return earliest === draft.now && before !== null && before < draft.now ? before : earliest
 }
 
-/** A paused job starts what people ask for and goes on with what it began; everything else waits. */
-export function startsWhilePaused(run: Run): boolean {
-  return run.lane === 'manual' || run.place
+/** Whether runs of a lane may start: a paused job starts what people ask for, and goes on with what it began. */
+export function startsNow(draft: Draft, lane: Lane): boolean {
+  return draft.header.pause === null || lane === 'manual'
 }
 
-function mayStart(draft: Draft): boolean {
-  const { waiting } = draft.header
-  if (waiting.manual > 0) return true
-  return draft.header.pause === null && waiting.schedule + waiting.backlog > 0
+function schedulesNext(draft: Draft): number[] {
+  const { pause, cursor } = draft.header
+  if (pause !== null) return pause.until === null ? [] : [pause.until]
+  const next = draft.scheduleInForce()?.next(cursor)
+  return next ? [next.instant] : []
 }
 
-/** Due at once; an instant already due stays as it is, so that looking in vain writes nothing. */
-function dueNow(draft: Draft): number {
-  const old = draft.job.header.wakeAt
-  return old !== null && old <= draft.now ? old : draft.now
+function runsNext(draft: Draft): number[] {
+  const held = draft.held()
+  const again = held.flatMap((run) => (run.state === 'queued' ? [run.readyAt] : []))
+  const isOpen = held.length < draft.definition.concurrency
+  const mayStart = LANES.some((lane) => draft.header.waiting[lane] > 0 && startsNow(draft, lane))
+  return isOpen && mayStart ? [...again, draft.now] : again
+}
+
+/** What a retired job still has waiting is cancelled, as much as one attendance loads. */
+function remainder(draft: Draft): number[] {
+  return LANES.some((lane) => draft.header.waiting[lane] > 0) ? [draft.now] : []
 }
