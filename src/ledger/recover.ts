@@ -11,11 +11,15 @@ import type { EndedSession, Run } from './types.js'
  * A run whose earlier handler still runs in this process is left to another node.
  */
 export function recover(draft: Draft, ctx: AttendContext): void {
-  for (const run of draft.runs()) {
+  const lost: { readonly key: string; readonly node: string }[] = []
+  for (const run of draft.held()) {
     if (run.state !== 'running' || run.session === null || ctx.busy.has(run.key)) continue
     const ended = ctx.ended.get(run.session)
-    if (ended !== undefined) recoverOne(draft, ctx, run, ended)
+    if (ended === undefined) continue
+    recoverOne(draft, ctx, run, ended)
+    lost.push({ key: run.key, node: ended.node })
   }
+  if (lost.length > 0) draft.event('recovered', `${ctx.changeId}.recovered`, ctx.node, 'their sessions ended', lost)
 }
 
 function recoverOne(draft: Draft, ctx: AttendContext, run: Run, ended: EndedSession): void {

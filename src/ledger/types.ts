@@ -247,6 +247,7 @@ export interface LedgerEvent {
     | 'triggered'
     | 'backfilled'
     | 'retried'
+    | 'recovered'
   readonly by: string
   readonly why: string | null
   /** JSON text; null without. */
