@@ -18,9 +18,11 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   const facts = factsOf(options)
   const { clock } = facts
   const log = new Log(options.logger ?? null, { fleet: facts.fleet, service: facts.service, node: facts.label })
-  const events = new Events({ fleet: facts.fleet, node: facts.label }, (event, error) =>
-    log.error(`a listener for '${event}' threw`, { error: String(error) }),
-  )
+  const events =
+    options.events ??
+    new Events({ fleet: facts.fleet, node: facts.label }, (event, error) =>
+      log.error(`a listener for '${event}' threw`, { error: String(error) }),
+    )
   const parts = { facts, log, events, stopping } as { -readonly [Name in keyof Parts]: Parts[Name] }
   parts.link = new StoreLink(options.store, clock, () => events)
   parts.effectTables = new EffectTables(facts)

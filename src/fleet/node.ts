@@ -2,13 +2,14 @@ import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
 import type { Definition } from '../ledger/types.js'
 import type { ZoneData } from '../schedule/types.js'
-import type { Store } from '../store/port.js'
+import type { Store, StoreInfo } from '../store/port.js'
 import { assemble } from './assemble.js'
 import type { Clock } from './clock.js'
 import { Commands } from './commands.js'
 import type { Events } from './events.js'
 import { type Health, healthOf } from './health.js'
 import type { Logger } from './log.js'
+import { Lookups } from './lookups.js'
 import type { Parts } from './parts.js'
 import { Backoff, pause } from './pause.js'
 import type { Run } from './run.js'
@@ -96,6 +97,10 @@ export interface NodeOptions {
   /** Version of that data, for people. */
   readonly zoneData?: string
   readonly logger?: Logger | null
+  /** Where events are told; the node's own by default. */
+  readonly events?: Events
+  /** Called when the store has been opened. */
+  readonly opened?: (info: StoreInfo) => void
 }
 
 export interface FleetNode {
@@ -104,6 +109,8 @@ export interface FleetNode {
   readonly events: Events
   /** What people and programs ask of the ledger through this node. */
   readonly commands: Commands
+  /** What people look at. */
+  readonly lookups: Lookups
   /**
    * Resolves when the node has a session and its jobs are defined. While the store is away it goes on trying; it rejects
    * only with what trying again cannot mend (`STORE_NEWER`, an adapter's refusal), and when it is stopped meanwhile.
@@ -132,6 +139,7 @@ class Node implements FleetNode {
   readonly id: string
   readonly events: Events
   readonly commands: Commands
+  readonly lookups: Lookups
   private readonly parts: Parts
   private readonly stopping = new AbortController()
   private state: NodeState = 'new'
@@ -139,11 +147,12 @@ class Node implements FleetNode {
   private ending: Promise<void> | null = null
   private unsubscribe: (() => Promise<void>) | null = null
 
-  constructor(options: NodeOptions) {
+  constructor(private readonly options: NodeOptions) {
     this.parts = assemble(options, this.stopping.signal)
     this.id = this.parts.facts.id
     this.events = this.parts.events
     this.commands = new Commands(this.parts, () => this.state)
+    this.lookups = new Lookups(this.parts)
   }
 
   start(): Promise<void> {
@@ -170,6 +179,7 @@ class Node implements FleetNode {
     await this.untilItWorks('open the store', async () => {
       const { reply } = await link.call('open', OPEN_MS, (store) => store.open())
       definitions.sawIncarnation(reply.incarnation)
+      this.options.opened?.(reply)
     })
     await this.untilItWorks('begin a session', () => looker.introduce())
     await this.untilItWorks('define the jobs', () => definitions.check())

@@ -1,0 +1,283 @@
+import type { CatchUp, Definition, Overlap, Retry } from '../ledger/types.js'
+import { type ScheduleInput, scheduleSpec } from '../schedule/index.js'
+import {
+  type Duration,
+  durationMs,
+  flag,
+  oneOf,
+  optionInvalid,
+  refuseUnknown,
+  textOf,
+  wholeNumber,
+} from './option-values.js'
+
+/** What happens to occurrences that passed while nobody attended, and to those that wait behind them. */
+export interface CatchUpInput {
+  /** `merge`: one run for all of them; `each`: one run for each; `skip`: they are missed. */
+  readonly policy: 'merge' | 'each' | 'skip'
+  /** Older ones are missed. Default: one period of the schedule, at least 1 h, at most 7 d; `each` must say it. */
+  readonly within?: Duration
+  /** At most this many catch-up runs wait. Default 100. */
+  readonly most?: number
+}
+
+export interface RetryInput {
+  /** Further attempts after a thrown error. */
+  readonly limit: number
+  /** Before the first one. Default `'1s'`. */
+  readonly delay?: Duration
+  /** Each further delay is so many times longer. Default 2. */
+  readonly factor?: number
+  /** No delay is longer. Default `'1h'`. */
+  readonly maxDelay?: Duration
+}
+
+/** Policies that a fleet may also set for all its jobs (`defaults`). */
+export interface JobPolicies {
+  /** Runs of the job at a time, in the whole fleet. Default 1. */
+  readonly concurrency?: number
+  /** Runs that may wait for a place. Default 100. */
+  readonly queue?: number
+  /** A fresh occurrence that finds every place held: `skip` (default), `wait`, `merge` into one waiting run, `replace` the running one. */
+  readonly overlap?: Overlap
+  /** Default `'merge'`. */
+  readonly catchUp?: 'merge' | 'skip' | CatchUpInput
+  /** Further attempts after a thrown error. Default 0. */
+  readonly retry?: number | RetryInput
+  /** Further attempts after a lost node; 0: once the handler was called, no other attempt follows. Default 3. */
+  readonly recover?: number
+  /** Then the signal fires, and 5 s later the run has failed. Default: none. */
+  readonly timeout?: Duration | null
+  /** The job pauses after so many failures in a row. Default: never. */
+  readonly pauseAfter?: number | null
+  /** An occurrence attended this much after its instant is late, not missed. Default `'60s'`. */
+  readonly grace?: Duration
+  /** Whether an attempt shuts out older ones in the business database before its handler is called. Default true. */
+  readonly fence?: boolean
+}
+
+/** A job: at most one of `cron`, `every` and `at`; without any it runs on request only. */
+export interface JobOptions extends JobPolicies {
+  /** Outlives a rename; the ledger knows the job as `service:id`. Default: the name. */
+  readonly id?: string
+  /** Five fields (minutes first), six (seconds first) or an alias such as `@daily`. */
+  readonly cron?: string
+  /** A period, counted from the job's first definition: `'15m'` or milliseconds, at least 1 s. */
+  readonly every?: Duration
+  /** One moment: a `Date`, a text with an offset, or a local label in `timeZone`. */
+  readonly at?: string | Date
+  /** IANA name, `UTC` or an offset. Default: the fleet's, else the zone stored at first definition, else the process's. */
+  readonly timeZone?: string
+  /** A local time that a day leaves out: the first instant after it (`next`, default), or not at all. */
+  readonly dstGap?: 'next' | 'skip'
+  /** This node does not host the job; others may. */
+  readonly disabled?: boolean
+}
+
+/** Every policy's default, once. */
+export const DEFAULTS = {
+  concurrency: 1,
+  queue: 100,
+  overlap: 'skip',
+  catchUp: { policy: 'merge', withinMs: null, most: 100 },
+  retry: { limit: 0, delayMs: 1_000, factor: 2, maxDelayMs: 3_600_000 },
+  recover: 3,
+  timeoutMs: null,
+  pauseAfter: null,
+  graceMs: 60_000,
+  fence: true,
+} as const satisfies Omit<Definition, 'schedule'>
+
+const POLICY_KEYS = [
+  'concurrency',
+  'queue',
+  'overlap',
+  'catchUp',
+  'retry',
+  'recover',
+  'timeout',
+  'pauseAfter',
+  'grace',
+  'fence',
+]
+const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled']
+
+/** What other schedulers call it. */
+const FOREIGN_KEYS: Readonly<Record<string, string>> = {
+  tz: 'timeZone',
+  timezone: 'timeZone',
+  zone: 'timeZone',
+  utcOffset: "timeZone, such as '+02:00'",
+  pattern: 'cron',
+  cronTime: 'cron',
+  expression: 'cron',
+  schedule: 'cron, every or at',
+  interval: 'every',
+  repeat: 'cron or every',
+  runAt: 'at',
+  startDate: 'at',
+  noOverlap: "overlap: 'skip'",
+  waitForCompletion: "overlap: 'skip'",
+  protect: "overlap: 'skip'",
+  preventOverrun: "overlap: 'skip'",
+  allowOverlap: 'concurrency',
+  concurrencyPolicy: 'overlap',
+  maxInstances: 'concurrency',
+  limit: 'queue or retry',
+  misfire: 'catchUp',
+  misfirePolicy: 'catchUp',
+  backfill: 'catchUp',
+  startingDeadlineSeconds: 'catchUp.within',
+  attempts: 'retry',
+  retries: 'retry',
+  maxRetries: 'retry',
+  retryLimit: 'retry',
+  backoff: 'retry.delay',
+  timeoutMs: 'timeout',
+  maxRunTime: 'timeout',
+  lockDuration: "the fleet's lease",
+  lease: "the fleet's lease",
+  enabled: 'disabled',
+  threshold: 'grace',
+}
+
+const FOREIGN_OVERLAPS: Readonly<Record<string, string>> = {
+  forbid: "Write 'skip': a run that would overlap is left out.",
+  nooverlap: "Write 'skip': a run that would overlap is left out.",
+  allow: 'For several runs at a time raise concurrency.',
+  allowall: 'For several runs at a time raise concurrency.',
+  parallel: 'For several runs at a time raise concurrency.',
+  queue: "Write 'wait'.",
+  bufferall: "Write 'wait'.",
+  bufferone: "Write 'merge': one waiting run covers what came meanwhile.",
+  cancelother: "Write 'replace'.",
+  terminateother: "Write 'replace'.",
+  cancel: "Write 'replace'.",
+  true: "Write 'skip' or 'wait'.",
+}
+
+const FOREIGN_CATCH_UPS: Readonly<Record<string, string>> = {
+  none: "Write 'skip'.",
+  never: "Write 'skip'.",
+  ignore: "Write 'skip'.",
+  one: "Write 'merge': one run covers what was missed.",
+  last: "Write 'merge': one run covers what was missed.",
+  latest: "Write 'merge': one run covers what was missed.",
+  all: "Write { policy: 'each', within: '7d' }.",
+  every: "Write { policy: 'each', within: '7d' }.",
+}
+
+/** A job's options with every default filled in. */
+export interface ResolvedJob {
+  readonly id: string
+  readonly definition: Definition
+  readonly zoneDefaulted: boolean
+  readonly disabled: boolean
+  /** Names of what nobody said. */
+  readonly defaulted: ReadonlySet<string>
+}
+
+export interface JobSurroundings {
+  readonly defaults: JobPolicies
+  /** The fleet's zone, if it names one. */
+  readonly timeZone: string | undefined
+  /** The process's. */
+  readonly processTimeZone: string
+}
+
+/**
+ * The one way from a job's options to its terms.
+ * @throws `OPTION_INVALID`, `SCHEDULE_INVALID`, `ZONE_UNKNOWN`
+ */
+export function resolveJob(name: string, input: JobOptions, around: JobSurroundings): ResolvedJob {
+  const what = `job '${name}'`
+  refuseUnknown(what, input, JOB_KEYS, FOREIGN_KEYS)
+  const given = definedOnly(input) as JobOptions
+  const zone = given.timeZone ?? around.timeZone
+  return {
+    id: textOf(`${what}: id`, given.id ?? name, 200),
+    definition: {
+      schedule: scheduleOf(given, zone ?? around.processTimeZone),
+      ...resolvePolicies(what, { ...around.defaults, ...given }),
+    },
+    zoneDefaulted: zone === undefined,
+    disabled: given.disabled === undefined ? false : flag(`${what}: disabled`, given.disabled),
+    defaulted: new Set(
+      ['timeZone', ...POLICY_KEYS].filter((key) => !Object.hasOwn({ ...around.defaults, ...given }, key)),
+    ),
+  }
+}
+
+/** Checks a fleet's `defaults`, and gives those that are set. */
+export function checkDefaults(input: JobPolicies): JobPolicies {
+  refuseUnknown('defaults', input, POLICY_KEYS, FOREIGN_KEYS)
+  const given = definedOnly(input) as JobPolicies
+  resolvePolicies('defaults', given)
+  return given
+}
+
+function scheduleOf(given: JobOptions, timeZone: string): Definition['schedule'] {
+  const { cron, every, at, dstGap } = given
+  if (cron === undefined && every === undefined && at === undefined) return null
+  const input: ScheduleInput = { cron, every, at, timeZone, dstGap }
+  return scheduleSpec(input)
+}
+
+function resolvePolicies(what: string, given: JobPolicies): Omit<Definition, 'schedule'> {
+  const { concurrency, queue, overlap, recover, timeout, pauseAfter, grace, fence } = given
+  return {
+    concurrency: concurrency === undefined ? DEFAULTS.concurrency : wholeNumber(`${what}: concurrency`, concurrency, 1),
+    queue: queue === undefined ? DEFAULTS.queue : wholeNumber(`${what}: queue`, queue, 0),
+    overlap: oneOf(
+      `${what}: overlap`,
+      overlap ?? DEFAULTS.overlap,
+      ['skip', 'wait', 'merge', 'replace'],
+      FOREIGN_OVERLAPS,
+    ),
+    catchUp: catchUpOf(what, given.catchUp ?? 'merge'),
+    retry: retryOf(what, given.retry ?? DEFAULTS.retry.limit),
+    recover: recover === undefined ? DEFAULTS.recover : wholeNumber(`${what}: recover`, recover, 0),
+    timeoutMs: timeout === undefined || timeout === null ? null : durationMs(`${what}: timeout`, timeout, 1),
+    pauseAfter:
+      pauseAfter === undefined || pauseAfter === null ? null : wholeNumber(`${what}: pauseAfter`, pauseAfter, 1),
+    graceMs: grace === undefined ? DEFAULTS.graceMs : durationMs(`${what}: grace`, grace, 0),
+    fence: fence === undefined ? DEFAULTS.fence : flag(`${what}: fence`, fence),
+  }
+}
+
+function catchUpOf(what: string, input: NonNullable<JobPolicies['catchUp']>): CatchUp {
+  const option = `${what}: catchUp`
+  const words = ['merge', 'each', 'skip'] as const
+  const given: CatchUpInput = typeof input === 'string' ? { policy: input } : input
+  refuseUnknown(option, given, ['policy', 'within', 'most'])
+  const policy = oneOf(option, given.policy, words, FOREIGN_CATCH_UPS)
+  if (policy === 'each' && given.within === undefined) {
+    throw optionInvalid(option, "'each' has to say how far back it goes: { policy: 'each', within: '7d' }.")
+  }
+  return {
+    policy,
+    withinMs: given.within === undefined ? null : durationMs(`${option}.within`, given.within, 1),
+    most: given.most === undefined ? DEFAULTS.catchUp.most : wholeNumber(`${option}.most`, given.most, 1, 10_000),
+  }
+}
+
+function retryOf(what: string, input: number | RetryInput): Retry {
+  const option = `${what}: retry`
+  if (typeof input === 'number') return { ...DEFAULTS.retry, limit: wholeNumber(option, input, 0, 1_000) }
+  refuseUnknown(option, input, ['limit', 'delay', 'factor', 'maxDelay'], { attempts: 'limit', backoff: 'delay' })
+  const { limit, delay, factor, maxDelay } = input
+  if (factor !== undefined && !(typeof factor === 'number' && factor >= 1 && factor <= 100)) {
+    throw optionInvalid(`${option}.factor`, `${String(factor)} is not a number from 1 to 100.`)
+  }
+  return {
+    limit: wholeNumber(`${option}.limit`, limit, 0, 1_000),
+    delayMs: delay === undefined ? DEFAULTS.retry.delayMs : durationMs(`${option}.delay`, delay, 0),
+    factor: factor ?? DEFAULTS.retry.factor,
+    maxDelayMs: maxDelay === undefined ? DEFAULTS.retry.maxDelayMs : durationMs(`${option}.maxDelay`, maxDelay, 0),
+  }
+}
+
+/** An option that is undefined was not given. */
+function definedOnly(input: object): object {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,108 @@
+import type { Aggregate, LedgerEvent, Pause, Run } from '../ledger/types.js'
+import { parseSchedule } from '../schedule/index.js'
+import type { ScheduleSpec } from '../schedule/types.js'
+import type { RunsQuery } from '../store/port.js'
+import type { Parts } from './parts.js'
+
+/** A job as people see it. */
+export interface JobView {
+  /** The ledger's id, `service:id`. */
+  readonly job: string
+  readonly service: string
+  readonly name: string
+  readonly schedule: ScheduleSpec | null
+  /** The next occurrence; null: none comes, or the job is paused or retired. */
+  readonly next: Date | null
+  readonly pause: Pause | null
+  readonly retired: boolean
+  /** Failures in a row. */
+  readonly failures: number
+  readonly running: number
+  readonly waiting: number
+  /** Whether this node hosts it. */
+  readonly hosted: boolean
+}
+
+const PAGE = 500
+
+/** How many rows an occurrence is looked for in, newest first. */
+const SEARCHED = 10_000
+
+/** What people look at: the ledger, page by page. */
+export class Lookups {
+  constructor(private readonly parts: Parts) {}
+
+  /** Every job of the fleet, or of one service, by name. */
+  async jobs(query: { readonly service?: string } = {}): Promise<JobView[]> {
+    const all: JobView[] = []
+    for (;;) {
+      const after = all.at(-1)?.job
+      const page = await this.ask('jobs', (store) =>
+        store.jobs({ ...query, ...(after === undefined ? {} : { after }), limit: PAGE }),
+      )
+      all.push(...page.map((aggregate) => this.view(aggregate)))
+      if (page.length < PAGE) return all
+    }
+  }
+
+  /** One page of runs, newest first; pass the last one as `before` for the next page. Default 100, at most 1,000. */
+  runs(query: Partial<RunsQuery> = {}): Promise<readonly Run[]> {
+    const limit = Math.max(1, Math.min(1_000, query.limit ?? 100))
+    return this.ask('runs', (store) => store.runs({ ...query, limit }))
+  }
+
+  /** What was asked and decided, newest first. */
+  history(query: { readonly job?: string; readonly limit?: number } = {}): Promise<readonly LedgerEvent[]> {
+    const { job, limit = 100 } = query
+    return this.ask('events', (store) => store.events({ ...(job === undefined ? {} : { job }), limit }))
+  }
+
+  /**
+   * What became of an occurrence: the row that has its key, or the one that covers it. Null: not decided yet, not an
+   * occurrence, or pruned.
+   */
+  async occurrence(job: string, key: string): Promise<Run | null> {
+    const { reply } = await this.parts.link.call('load', this.parts.facts.leaseMs, (store) =>
+      store.load({ keys: [{ job, key }] }),
+    )
+    if (reply.runs[0] !== undefined) return reply.runs[0]
+    let before: RunsQuery['before']
+    for (let searched = 0; searched < SEARCHED; searched += PAGE) {
+      const page = await this.runs({ job, limit: PAGE, ...(before === undefined ? {} : { before }) })
+      const found = page.find((run) => run.cause !== 'manual' && covers(run, key))
+      if (found !== undefined) return found
+      before = page.at(-1)
+      if (page.length < PAGE) return null
+    }
+    return null
+  }
+
+  private view({ header, tally, definition, runs }: Aggregate): JobView {
+    const { job, service, name, pause, retired } = header
+    const running = runs.filter((run) => run.state === 'running').length
+    const waiting = header.waiting.schedule + header.waiting.manual + header.waiting.backlog
+    const { schedule } = definition
+    const hosted = this.parts.facts.jobs.has(job)
+    const next = pause !== null || retired ? null : this.next(schedule, header.anchor, header.cursor)
+    return { job, service, name, schedule, next, pause, retired, failures: tally.failures, running, waiting, hosted }
+  }
+
+  private next(spec: ScheduleSpec | null, anchor: number, cursor: { instant: number; label: string }): Date | null {
+    if (spec === null) return null
+    const { zones } = this.parts.facts
+    const found = parseSchedule(spec, zones === undefined ? { anchor } : { anchor, zones }).next(cursor)
+    return found === null ? null : new Date(found.instant)
+  }
+
+  private async ask<T>(
+    operation: 'jobs' | 'runs' | 'events',
+    act: (store: Parts['link']['store']) => Promise<T>,
+  ): Promise<T> {
+    const { reply } = await this.parts.link.call(operation, this.parts.facts.leaseMs, act)
+    return reply
+  }
+}
+
+function covers(run: Run, key: string): boolean {
+  return run.covers !== null && run.covers.from <= key && key <= run.covers.to
+}

@@ -1,0 +1,148 @@
+import type { Effects } from '../effect/port.js'
+import { FleetcronError } from '../errors.js'
+import { intlZones } from '../schedule/index.js'
+import type { Store } from '../store/port.js'
+import type { Clock } from './clock.js'
+import { checkDefaults, type JobPolicies } from './job-options.js'
+import type { Logger } from './log.js'
+import { type Duration, durationMs, flag, optionInvalid, refuseUnknown, textOf, wholeNumber } from './option-values.js'
+import type { Surroundings } from './system-clock.js'
+
+export interface FleetOptions {
+  /** Name of the fleet: all nodes that share one ledger under it belong together. */
+  readonly fleet: string
+  /** A URL (`sqlite:./ledger.db`, `memory:`) or a store. Left out, the variable FLEETCRON_STORE names it. */
+  readonly store?: string | Store | undefined
+  /** The business database, for `run.once`: what an adapter such as `sqlite(database)` gives. */
+  // biome-ignore lint/suspicious/noExplicitAny: any adapter's transaction type is welcome here; `Register` types the runs.
+  readonly effects?: Effects<any>
+  /** The application that the jobs belong to; no colon. Default: the name in package.json. */
+  readonly service?: string
+  /** For people. Default `host#pid`. */
+  readonly nodeLabel?: string
+  /** A node that is silent for so long has lost its runs. Default `'10s'`, from 1 s to 10 min. */
+  readonly lease?: Duration
+  /** Runs this node takes at a time. Default 100. */
+  readonly maxRuns?: number
+  /** False: this node defines, asks and looks, but runs nothing. Default true. */
+  readonly attends?: boolean
+  /** Policies for every job that does not name its own. */
+  readonly defaults?: JobPolicies
+  /** Zone for every job that does not name its own. Default: the stored one, else the process's. */
+  readonly timeZone?: string
+  /** A label of what is deployed; for people. */
+  readonly release?: string
+  /** Where lines go; false: nowhere. Default: stderr. */
+  readonly logger?: Logger | false
+  /** Default: the process's. */
+  readonly clock?: Clock
+}
+
+export interface ResolvedFleet {
+  readonly fleet: string
+  readonly store: string | Store
+  readonly effects: Effects | null
+  readonly service: string
+  readonly label: string
+  readonly leaseMs: number
+  readonly maxRuns: number
+  readonly attends: boolean
+  readonly defaults: JobPolicies
+  readonly timeZone: string | undefined
+  readonly release: string | null
+  readonly logger: Logger | null
+}
+
+/** A fleet's defaults, once. */
+export const FLEET_DEFAULTS = { leaseMs: 10_000, maxRuns: 100, attends: true } as const
+
+const KEYS = [
+  'fleet',
+  'store',
+  'effects',
+  'service',
+  'nodeLabel',
+  'lease',
+  'maxRuns',
+  'attends',
+  'defaults',
+  'timeZone',
+  'release',
+  'logger',
+  'clock',
+]
+
+const FOREIGN: Readonly<Record<string, string>> = {
+  name: 'fleet',
+  namespace: 'fleet',
+  cluster: 'fleet',
+  prefix: 'fleet',
+  connection: 'store',
+  database: 'store (the ledger) or effects (the business database)',
+  redis: 'store',
+  url: 'store',
+  timezone: 'timeZone',
+  tz: 'timeZone',
+  concurrency: 'maxRuns (of this node) or a job’s concurrency',
+  maxConcurrency: 'maxRuns',
+  lockDuration: 'lease',
+  ttl: 'lease',
+  leaseMs: 'lease',
+  app: 'service',
+  label: 'nodeLabel',
+  nodeId: 'nodeLabel',
+  version: 'release',
+  log: 'logger',
+}
+
+/**
+ * The one way from a fleet's options to what it is.
+ * @throws `OPTION_INVALID`, `STORE_MISSING`, `ZONE_UNKNOWN`
+ */
+export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: Logger): ResolvedFleet {
+  refuseUnknown('fleet options', input, KEYS, FOREIGN)
+  const fleet = textOf('fleet', input.fleet, 100)
+  const what = (option: string) => `fleet '${fleet}': ${option}`
+  const { lease, maxRuns, attends, nodeLabel, release, timeZone, logger } = input
+  if (timeZone !== undefined) intlZones(timeZone)
+  return {
+    fleet,
+    store: storeOf(fleet, input, around.storeVariable),
+    effects: effectsOf(what('effects'), input.effects),
+    service: serviceOf(what('service'), input.service, around.packageName),
+    label: nodeLabel === undefined ? around.label : textOf(what('nodeLabel'), nodeLabel, 200),
+    leaseMs: lease === undefined ? FLEET_DEFAULTS.leaseMs : durationMs(what('lease'), lease, 1_000, 600_000),
+    maxRuns: maxRuns === undefined ? FLEET_DEFAULTS.maxRuns : wholeNumber(what('maxRuns'), maxRuns, 1, 10_000),
+    attends: attends === undefined ? FLEET_DEFAULTS.attends : flag(what('attends'), attends),
+    defaults: checkDefaults(input.defaults ?? {}),
+    timeZone,
+    release: release === undefined ? null : textOf(what('release'), release, 200),
+    logger: logger === false ? null : (logger ?? stderr),
+  }
+}
+
+/** The variable is read only when the option is not there at all: one that is there and undefined was meant to be set. */
+function storeOf(fleet: string, input: FleetOptions, variable: string | undefined): string | Store {
+  const { store } = input
+  if (typeof store === 'object' && store !== null) return store
+  if (typeof store === 'string' && store !== '') return store
+  if (store !== undefined && store !== '') {
+    throw optionInvalid(`fleet '${fleet}': store`, "write a URL such as 'sqlite:./ledger.db', or a store.")
+  }
+  if (!('store' in input) && variable !== undefined && variable !== '') return variable
+  const asked = 'store' in input ? 'is DATABASE_URL set?' : 'pass `store`, or set FLEETCRON_STORE.'
+  throw new FleetcronError('STORE_MISSING', `fleet '${fleet}' has no store: ${asked}`)
+}
+
+function effectsOf(what: string, effects: FleetOptions['effects']): Effects | null {
+  if (effects === undefined || effects === null) return null
+  if (typeof effects.raise === 'function' && typeof effects.bind === 'function') return effects
+  throw optionInvalid(what, 'pass what an adapter gives, such as sqlite(database) of fleetcron/effect/sqlite.')
+}
+
+function serviceOf(what: string, service: string | undefined, packageName: string | null): string {
+  if (service === undefined) return packageName?.replaceAll(':', '-') ?? 'app'
+  const text = textOf(what, service, 100)
+  if (!text.includes(':')) return text
+  throw optionInvalid(what, `'${text}' has a colon, which parts a service from its jobs: leave it out.`)
+}
