@@ -29,6 +29,7 @@ export class Wakers {
 
   add(wake: Wake): () => void {
     const own: Wake = (bucket) => wake(bucket)
+    if (this.#wakes.size === 0) this.#known = this.#next()
     this.#wakes.add(own)
     this.#timer ??= setInterval(() => this.#poll(), POLL_MS).unref()
     return () => {

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { change, MINUTE, SECOND, START, settlement } from './builders.js'
+import type { Cases, World } from './world.js'
+
+/** For stores that tell at once when a job becomes due earlier. -1 stands for any bucket. */
+export const WAKES: Cases = {
+  'a commit that makes a job due earlier is told, on another connection too': async (w) => {
+    const far = await w.connect()
+    await w.attend(await w.begin(), {}, far)
+    const [near, distant] = [await listen(w, w.store), await listen(w, far)]
+    await w.job('billing:a', { bucket: 9, wakeAt: START + MINUTE })
+    assert.ok([9, -1].includes(await near.next()))
+    assert.ok([9, -1].includes(await distant.next()))
+    await w.attend(await w.begin(), {}, far)
+    await w.won(change('c1', await w.read('billing:a'), { head: { wakeAt: START + SECOND } }))
+    assert.ok([9, -1].includes(await near.next()))
+    assert.ok([9, -1].includes(await distant.next()))
+    await near.end()
+    await distant.end()
+  },
+
+  'a settlement that makes a job due earlier is told': async (w) => {
+    const session = await w.begin()
+    const waiting = { schedule: 1, manual: 0, backlog: 0 }
+    const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE, waiting })
+    const far = await w.connect()
+    await w.attend(session, {}, far)
+    const distant = await listen(w, far)
+    w.pass(SECOND)
+    await w.store.settle([settlement(run, w.now)])
+    assert.ok([9, -1].includes(await distant.next()))
+    await distant.end()
+  },
+
+  'what makes no job due earlier is not told': async (w) => {
+    const session = await w.begin()
+    const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE })
+    await w.attend(session)
+    const near = await listen(w, w.store)
+    await w.won(change('c1', await w.read('billing:a')))
+    await w.won(change('c2', await w.read('billing:a'), { head: { wakeAt: START + 2 * MINUTE } }))
+    await w.store.settle([settlement(run, w.now, { wakeAt: START + 3 * MINUTE })])
+    await w.beat(session)
+    await w.job('billing:last', { bucket: 200, wakeAt: START + 1 })
+    assert.equal(await near.next(), 200, 'the first to be told is the first that became due earlier')
+    await near.end()
+  },
+
+  'a subscription that was ended is told nothing': async (w) => {
+    const [ended, kept] = [await listen(w, w.store), await listen(w, w.store)]
+    await ended.end()
+    await w.job('billing:a', { bucket: 9, wakeAt: START })
+    assert.equal(await kept.next(), 9)
+    assert.deepEqual(ended.heard, [])
+    await kept.end()
+  },
+}
+
+interface Ear {
+  readonly heard: readonly number[]
+  /** The next bucket told. */
+  next(): Promise<number>
+  end(): Promise<void>
+}
+
+async function listen(w: World, store: World['store']): Promise<Ear> {
+  assert.ok(store.subscribe, `the store says that it tells at once (fleet of ${w.now})`)
+  const heard: number[] = []
+  let taken = 0
+  let hear = () => {}
+  const end = await store.subscribe((bucket) => {
+    heard.push(bucket)
+    hear()
+  })
+  const next = async () => {
+    while (heard.length <= taken) {
+      await new Promise<void>((resolve) => {
+        hear = resolve
+      })
+    }
+    return heard[taken++] ?? Number.NaN
+  }
+  return { heard, next, end }
+}
