@@ -12,7 +12,7 @@ import type {
   Raised,
 } from './port.js'
 import { repeating } from './retry.js'
-import { currentFrame, insideEffect, refuseInsideEffect, refuseInsideItself } from './scope.js'
+import { currentFrame, insideEffect, insideEffectAwaiting, refuseInsideEffect, refuseInsideItself } from './scope.js'
 import { type Effect, fenceScript, onceScript, raiseScript, type Script } from './script.js'
 import { checkText, fingerprint, LIMITS, shown } from './values.js'
 
@@ -110,7 +110,8 @@ function onceAlone<Tx>({ adapter, settings }: Base<Tx>, effect: Effect, script: 
 }
 
 function scriptOf<Tx>(adapter: EffectAdapter<Tx>, effect: Effect, fn: (tx: Tx) => unknown, tx: Tx): Script<unknown> {
-  return onceScript(adapter.statements, effect, () => insideEffect(effect.kept, tx, () => fn(tx)))
+  const inside = adapter.sync ? insideEffect : insideEffectAwaiting
+  return onceScript(adapter.statements, effect, () => inside(effect.kept, tx, () => fn(tx)))
 }
 
 function effectOf(prefix: string, origin: EffectOrigin | null, key: string, input: unknown): Effect {

@@ -1,7 +1,7 @@
 import { FleetcronError } from '../errors.js'
 import { asyncRefused, effectInvalid, RetryTransaction } from './errors.js'
 import type { AsyncAdapter, EffectAdapter, Failure, SyncAdapter } from './port.js'
-import { currentFrame, isThenable } from './scope.js'
+import { currentFrame } from './scope.js'
 import type { Script, Step } from './script.js'
 
 /** Plays a script in a transaction of its own, once. */
@@ -45,12 +45,27 @@ function playAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, scrip
   let turn = script.next()
   while (!turn.done) {
     const step = turn.value
-    turn = script.next('call' in step ? callAtOnce(step.call, what) : adapter.query(tx, step.sql, step.params))
+    turn = script.next(
+      'call' in step ? callAtOnce(adapter, tx, what, step.call) : adapter.query(tx, step.sql, step.params),
+    )
   }
+  return turn.value
+}
+
+function callAtOnce<Tx>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, call: () => unknown): unknown {
+  const value = call()
+  // A promise cannot be awaited here: what it stands for would be written after the commit.
+  if (value instanceof Promise) value.catch(() => undefined)
+  if (isThenable(value)) throw asyncRefused(what)
   if (adapter.inTransaction(tx) === false) {
     throw effectInvalid(what, 'its function ended the transaction. Leave COMMIT and ROLLBACK to the effect.')
   }
-  return turn.value
+  return value
+}
+
+/** Not called: a query builder would run then. */
+function isThenable(value: unknown): boolean {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
 async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, script: Script<R>): Promise<R> {
@@ -61,14 +76,6 @@ async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, script: Sc
 
 function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, step: Step): unknown {
   return 'call' in step ? step.call() : adapter.query(tx, step.sql, step.params)
-}
-
-/** A promise cannot be awaited here, and what it stands for would be written after the commit. */
-function callAtOnce(call: () => unknown, what: string): unknown {
-  const value = call()
-  if (!isThenable(value)) return value
-  value.then(undefined, () => undefined)
-  throw asyncRefused(what)
 }
 
 function joinAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {

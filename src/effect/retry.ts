@@ -2,9 +2,9 @@ import { FleetcronError } from '../errors.js'
 import { messageOf } from './errors.js'
 import type { EffectSettings } from './options.js'
 import { failureOf } from './play.js'
-import type { EffectAdapter, EffectClock } from './port.js'
+import type { EffectAdapter } from './port.js'
 
-/** Pauses between tries: at most 4, 8, 16 … milliseconds, never more than this. */
+/** Pauses between tries: up to 4, 8, 16 … milliseconds, never more than this. A signal is seen after the pause it falls in. */
 const LONGEST_PAUSE_MS = 100
 
 /**
@@ -30,21 +30,9 @@ export async function repeating<Tx, R>(
       const pauseMs = 1 + clock.random() * Math.min(LONGEST_PAUSE_MS, 2 ** (tries + 1))
       const spentMs = clock.monotonic() - startedMs
       if (spentMs + pauseMs > retryForMs) throw exhausted(what, tries, spentMs, error)
-      await pause(clock, pauseMs, signal)
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
     }
   }
-}
-
-function pause(clock: EffectClock, pauseMs: number, signal: AbortSignal | null): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      timer.cancel()
-      signal?.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = clock.after(pauseMs, over)
-    signal?.addEventListener('abort', over)
-  })
 }
 
 function exhausted(what: string, tries: number, spentMs: number, cause: unknown): FleetcronError {

@@ -21,21 +21,28 @@ export function currentFrame(): Frame | null {
   return frame
 }
 
-/** Calls `fn` as the body of the effect `key`. The frame closes when `fn` returns or, if that is a promise, when it settles. */
-export function insideEffect(key: string, tx: unknown, fn: () => unknown): unknown {
-  const frame: Frame = { key, tx, outer: currentFrame(), open: true }
-  const close = () => {
+/** Calls `fn` as the body of the effect `key`, and closes its frame when it has returned. */
+export function insideEffect<R>(key: string, tx: unknown, fn: () => R): R {
+  const frame = frameOf(key, tx)
+  try {
+    return scope.run(frame, fn)
+  } finally {
     frame.open = false
   }
+}
+
+/** The same for a function that may answer with a promise; a query builder that runs when it is awaited is awaited once. */
+export async function insideEffectAwaiting<R>(key: string, tx: unknown, fn: () => R): Promise<Awaited<R>> {
+  const frame = frameOf(key, tx)
   try {
-    const value = scope.run(frame, fn)
-    if (!isThenable(value)) close()
-    else value.then(close, close)
-    return value
-  } catch (error) {
-    close()
-    throw error
+    return await scope.run(frame, async () => await fn())
+  } finally {
+    frame.open = false
   }
+}
+
+function frameOf(key: string, tx: unknown): Frame {
+  return { key, tx, outer: currentFrame(), open: true }
 }
 
 /** An act with a transaction of its own cannot be part of an effect: it would count although the outer one is rolled back. */
@@ -58,8 +65,4 @@ export function refuseInsideItself(key: string, what: string): void {
       `${what}: it was started inside itself. Give the inner effect a key of its own.`,
     )
   }
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
