@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { AttendContext, Context, Decision, Outcome } from '../../src/ledger/context.js'
+import type { AttendContext, Context, Decision, Outcome, Request } from '../../src/ledger/context.js'
 import * as ledger from '../../src/ledger/index.js'
 import type {
   Aggregate,
@@ -27,6 +27,36 @@ export const TERMS: Definition = {
   fence: true,
 }
 
+interface Asked {
+  readonly id: string
+  readonly data: string | null
+  readonly earlier?: Run | null
+  readonly until: number | null
+  readonly run?: Run
+  readonly from: number
+  readonly to: number
+}
+
+const COMMANDS = {
+  trigger: (job: Aggregate, request: Request, { data, earlier = null }: Asked, ctx: Context) =>
+    ledger.trigger(job, { request, data, earlier }, ctx),
+  pause: (job: Aggregate, request: Request, { until }: Asked, ctx: Context) =>
+    ledger.pause(job, { request, until }, ctx),
+  resume: (job: Aggregate, request: Request, _: Asked, ctx: Context) => ledger.resume(job, { request }, ctx),
+  retire: (job: Aggregate, request: Request, _: Asked, ctx: Context) => ledger.retire(job, { request }, ctx),
+  backfill: (job: Aggregate, request: Request, { from, to }: Asked, ctx: Context) =>
+    ledger.backfill(job, { request, from, to }, ctx),
+  cancel: (job: Aggregate, request: Request, { run }: Asked, ctx: Context) =>
+    ledger.cancel(job, named(run), { request }, ctx),
+  retry: (job: Aggregate, request: Request, { run }: Asked, ctx: Context) =>
+    ledger.retryRun(job, named(run), { request }, ctx),
+} as const
+
+function named(run: Run | undefined): Run {
+  assert(run !== undefined, 'the command names a run')
+  return run
+}
+
 /**
  * One job's ledger without a store: applies changes as the port says, keeps every version of every row, and turns its
  * own clock. It refuses what a store would refuse, so that a test sees guards that do not hold.
@@ -37,7 +67,8 @@ export class Book {
   readonly rows = new Map<string, Run>()
   readonly history: { before: Run | null; after: Run }[] = []
   readonly events: LedgerEvent[] = []
-  readonly known: StoredDefinition[] = []
+  /** The latest entry of each hash, in order of entry. */
+  known: StoredDefinition[] = []
   readonly changes: Change[] = []
   zones: ZoneData | undefined
   private ids = 0
@@ -50,6 +81,33 @@ export class Book {
     const book = new Book(from)
     book.define('d1', { ...TERMS, ...terms })
     return book
+  }
+
+  /** The row with this key; a case that names one that is not there is wrong. */
+  row(key: string): Run {
+    const run = this.rows.get(key)
+    assert(run !== undefined, `there is a row ${key}`)
+    return run
+  }
+
+  /** Turns the clock and attends: what this node was granted. */
+  attendAt(instant: string, more: Partial<AttendContext> = {}): Run[] {
+    this.now = Date.parse(instant)
+    return this.attend(more)
+  }
+
+  /** Attends and takes the one run that is granted. */
+  take(more: Partial<AttendContext> = {}): Run {
+    const [run, ...others] = this.attend(more)
+    assert(run !== undefined && others.length === 0, 'one run is granted')
+    return run
+  }
+
+  /** Asks for something as a person would; `id` is the request's. */
+  ask(what: keyof typeof COMMANDS, input: Partial<Asked> = {}): Decision {
+    const id = input.id ?? `r${this.events.length}`
+    const asked: Asked = { data: null, until: null, from: 0, to: this.now, ...input, id }
+    return this.command((job, ctx) => COMMANDS[what](job, { id, by: 'me', why: 'a test' }, asked, ctx))
   }
 
   ctx(more: Partial<AttendContext> = {}): AttendContext {
@@ -141,9 +199,9 @@ export class Book {
     return this.job
   }
 
-  /** Rows as short lines, in order of first key: `key state(reason) cause from..to xcount`. */
+  /** Rows as short lines, in the order in which they were made: `key state(reason) cause from..to xcount`. */
   lines(): string[] {
-    return [...this.rows.values()].sort((a, b) => a.position - b.position).map((run) => line(run))
+    return [...this.rows.values()].map(line)
   }
 
   live(): Run[] {
@@ -160,7 +218,8 @@ export class Book {
     for (const { run } of change.runs) this.put(this.rows.get(run.key) ?? null, run)
     this.events.push(...change.events)
     this.changes.push(change)
-    if (change.definition !== null) this.known.push(change.definition)
+    const { definition } = change
+    if (definition !== null) this.known = [...this.known.filter(({ hash }) => hash !== definition.hash), definition]
     const content = change.definition?.content ?? this.aggregate().definition
     const tally = this.job?.tally ?? { settled: 0, failures: 0, succeededUntil: null, tokenFloor: 0 }
     const failures = change.failures === 'reset' ? 0 : tally.failures + (change.failures === 'count' ? 1 : 0)
