@@ -36,6 +36,8 @@ export interface Site<Tx> {
 }
 
 export interface Bench<Tx> {
+  /** A client that has not created anything. */
+  client(): Promise<Effects<Tx>>
   site(options?: EffectOptions): Promise<Site<Tx>>
 }
 
@@ -44,7 +46,10 @@ export function benchFor<Tx>(open: () => Answer<EffectDatabase<Tx>>) {
   return (run: (bench: Bench<Tx>) => Promise<void>) => async (): Promise<void> => {
     const database = await open()
     try {
-      await run({ site: async (options) => makeSite(await database.connect(), options) })
+      await run({
+        client: async () => createEffects(await database.connect()),
+        site: async (options) => makeSite(await database.connect(), options),
+      })
     } finally {
       await database.close()
     }
