@@ -11,6 +11,7 @@ import type {
   StoredDefinition,
 } from '../../src/ledger/types.js'
 import type { ZoneData } from '../../src/schedule/types.js'
+import { zonesOf } from './zones.js'
 
 /** The terms most cases begin with. */
 export const TERMS: Definition = {
@@ -70,7 +71,7 @@ export class Book {
   /** The latest entry of each hash, in order of entry. */
   known: StoredDefinition[] = []
   readonly changes: Change[] = []
-  zones: ZoneData | undefined
+  zones: ZoneData = zonesOf()
   private ids = 0
 
   constructor(from: string) {
@@ -112,7 +113,7 @@ export class Book {
 
   ctx(more: Partial<AttendContext> = {}): AttendContext {
     this.ids += 1
-    const base: AttendContext = {
+    return {
       fleet: 'f',
       now: this.now,
       changeId: `c${this.ids}`,
@@ -122,9 +123,9 @@ export class Book {
       ended: new Map(),
       busy: new Set(),
       ownTrouble: null,
+      zones: this.zones,
       ...more,
     }
-    return this.zones === undefined ? base : { ...base, zones: this.zones }
   }
 
   define(
