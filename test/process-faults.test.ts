@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Run } from '../src/ledger/types.js'
+import { bundle, Child } from './process/children.js'
+import { type NodeConfig, POINTS, type Point } from './process/config.js'
+
+/**
+ * Real processes, real signals: a node is killed, or stopped for longer than its lease, between any two steps of its work.
+ * Another takes over within the lease and a second; every customer has exactly one invoice; what the stopped node still
+ * writes afterwards is refused.
+ */
+const LEASE_MS = 2_000
+const CUSTOMERS = 3
+let script = ''
+
+beforeAll(async () => {
+  script = await bundle('node')
+})
+afterAll(() => rmSync(script, { force: true }))
+
+/** Steps at which the run is not finished yet, so that somebody has to take it over. */
+const UNFINISHED = POINTS.filter((point) => point !== 'after-settle')
+
+describe.concurrent('SIGKILL', () => {
+  test.each(UNFINISHED)('%s: taken over within the lease, one invoice each', async (point) => {
+    await withScene(point, 'SIGKILL', async ({ first, second, ledger, invoices }) => {
+      const hit = await first.next('hit')
+      await first.gone()
+      const next = second()
+      const started = await next.next('started')
+      expect(started.at - hit.at).toBeLessThan(LEASE_MS + 1_000)
+      expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
+      await end(next)
+      expect(ledger()).toMatchObject({ state: 'succeeded', token: started.token })
+      expect(invoices()).toEqual(oneEach())
+    })
+  })
+
+  test('after-settle: nothing is left to do, and nothing is done again', async () => {
+    await withScene('after-settle', 'SIGKILL', async ({ first, second, ledger, invoices }) => {
+      await first.next('hit')
+      await first.gone()
+      const next = second()
+      await next.next('ready')
+      await end(next)
+      expect(next.said.map((said) => said.event)).not.toContain('started')
+      expect(ledger()).toMatchObject({ state: 'succeeded', attempt: 1 })
+      expect(invoices()).toEqual(oneEach())
+    })
+  })
+})
+
+describe.concurrent('SIGSTOP for longer than the lease, then SIGCONT', () => {
+  test.each(UNFINISHED.filter((point) => point !== 'inside-effect'))(
+    '%s: the late node writes nothing',
+    async (point) => {
+      await withScene(point, 'SIGSTOP', async ({ first, second, ledger, invoices }) => {
+        const hit = await first.next('hit')
+        const next = second()
+        const started = await next.next('started')
+        expect(started.at - hit.at).toBeLessThan(LEASE_MS + 1_000)
+        expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
+        first.signal('SIGCONT')
+        await lateNode(first, point)
+        await end(first)
+        await end(next)
+        expect(ledger()).toMatchObject({ state: 'succeeded', token: started.token })
+        expect(invoices()).toEqual(oneEach())
+      })
+    },
+  )
+
+  test('inside-effect: the file waits for the stopped transaction, which counts; the other reuses it', async () => {
+    await withScene('inside-effect', 'SIGSTOP', async ({ first, second, ledger, invoices }) => {
+      await first.next('hit')
+      const next = second()
+      await next.next('granted')
+      first.signal('SIGCONT')
+      expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
+      await first.next('refused')
+      await end(first)
+      await end(next)
+      expect(ledger()).toMatchObject({ state: 'succeeded', attempt: 2 })
+      expect(invoices()).toEqual(oneEach())
+    })
+  })
+
+  test('after-settle: it finds that its outcome was recorded', async () => {
+    await withScene('after-settle', 'SIGSTOP', async ({ first, second, ledger, invoices }) => {
+      await first.next('hit')
+      const next = second()
+      await next.next('ready')
+      first.signal('SIGCONT')
+      expect(await first.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
+      await end(first)
+      await end(next)
+      expect(ledger()).toMatchObject({ state: 'succeeded', attempt: 1 })
+      expect(invoices()).toEqual(oneEach())
+    })
+  })
+})
+
+/** What a node that was stopped at this point has to find out by itself when it goes on. */
+async function lateNode(node: Child, point: Point): Promise<void> {
+  if (point === 'in-handler' || point === 'after-effect') {
+    expect(await node.next('refused')).toMatchObject({ node: 'first' })
+    expect(await node.next('session-lost')).toMatchObject({ node: 'first' })
+  } else if (point === 'before-settle') {
+    expect(await node.next('settled')).toMatchObject({ result: 'lost' })
+  } else if (point === 'during-stop') {
+    await node.next('stopped')
+  } else {
+    await node.next('session-lost')
+    expect(node.said.map((said) => said.event)).not.toContain('started')
+  }
+}
+
+interface Scene {
+  readonly first: Child
+  /** Starts the successor. */
+  readonly second: () => Child
+  readonly ledger: () => Run
+  readonly invoices: () => unknown[]
+}
+
+async function withScene(point: Point, signal: NodeConfig['signal'] & string, act: (scene: Scene) => Promise<void>) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleetcron-'))
+  const ledger = join(folder, 'ledger.db')
+  const business = join(folder, 'business.db')
+  const shared = { ledger, business, leaseMs: LEASE_MS, customers: CUSTOMERS }
+  const children: Child[] = []
+  const load = (config: NodeConfig): Child => {
+    const child = new Child(script, config)
+    children.push(child)
+    return child
+  }
+  try {
+    const first = load({ ...shared, name: 'first', point, signal })
+    const second = load({ ...shared, name: 'second' })
+    await Promise.all([first.next('loaded'), second.next('loaded')])
+    const due = new Date(Date.now() + 500).toISOString()
+    first.start(due)
+    await act({
+      first,
+      second: () => {
+        second.start(due)
+        return second
+      },
+      ledger: () => {
+        const rows = query<{ body: string }>(ledger, 'SELECT body FROM run')
+        expect(rows).toHaveLength(1)
+        return JSON.parse(rows[0]?.body ?? '{}')
+      },
+      invoices: () =>
+        query(business, 'SELECT customer, count(*) AS invoices FROM invoice GROUP BY customer ORDER BY customer'),
+    })
+  } finally {
+    for (const child of children) child.signal('SIGKILL')
+    await Promise.all(children.map((child) => child.gone()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function end(child: Child): Promise<void> {
+  child.signal('SIGTERM')
+  await child.next('stopped')
+  await child.gone()
+}
+
+function oneEach(): unknown[] {
+  return Array.from({ length: CUSTOMERS }, (_, index) => ({ customer: String(index + 1), invoices: 1 }))
+}
+
+function query<T>(path: string, sql: string): T[] {
+  const database = new Database(path, { readonly: true })
+  try {
+    return database.prepare(sql).all() as T[]
+  } finally {
+    database.close()
+  }
+}
