@@ -71,10 +71,9 @@ export class Timeline {
     throw new RangeError(`No instant for ${wall}`)
   }
 
-  /** The gap that ends just before this wall time, or null. */
+  /** The gap that ends just before a wall time that is shown, or null. */
   gapBefore(wall: number): Gap | null {
-    const { gap } = this.place(wall - 1)
-    return gap !== null && gap.to === wall ? gap : null
+    return this.place(wall - 1).gap
   }
 
   /** The gaps that end after `after` and not after `until` (wall times), in order. */

@@ -52,7 +52,7 @@ describe('laws of every schedule', () => {
           }
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 600 },
     )
   })
 
@@ -79,7 +79,7 @@ describe('laws of every schedule', () => {
         expect(schedule.next(schedule.cursorAt(next.instant - 1))).toEqual(next)
         expect(schedule.next(schedule.cursorAt(next.instant))?.key).not.toBe(next.key)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 600 },
     )
   })
 
@@ -116,7 +116,8 @@ describe('the wall times of an expression', () => {
         for (let day = Date.UTC(2000, 0, 1); day < Date.UTC(2030, 0, 1); day += DAY)
           if (matches(day)) expected.push(day)
         const cron = `0 0 ${fields}`
-        if (expected.length === 0) return expect(isPossible(cron)).toBe(false)
+        expect(isPossible(cron)).toBe(expected.length > 0)
+        fc.pre(expected.length > 0)
         const schedule = parseSchedule(scheduleSpec({ cron, timeZone: 'UTC' }), { anchor: 0 })
         const cursor = schedule.cursorAt(Date.UTC(2000, 0, 1) - 1)
         const found = schedule.between(cursor, Date.UTC(2030, 0, 1) - 1, 20_000)
