@@ -39,6 +39,10 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.definitions = new Definitions(parts)
   parts.looker = new Looker(parts)
   parts.beats = new Beats(parts)
+  events.on('store-back', () => {
+    parts.settling.nudge()
+    parts.looker.nudge()
+  })
   logEvents(parts)
   return parts
 }

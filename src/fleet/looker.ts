@@ -1,9 +1,8 @@
 import type { Attendance } from '../store/port.js'
-import type { Timer } from './clock.js'
 import { Decider } from './decide.js'
 import type { Parked } from './parking.js'
 import type { Parts } from './parts.js'
-import { Backoff, pause } from './pause.js'
+import { Backoff, Nap, pause } from './pause.js'
 import type { Session } from './session.js'
 import { type Hint, WakeTimes } from './wakes.js'
 
@@ -22,7 +21,9 @@ export class Looker {
   private readonly decider: Decider
   private readonly backoff: Backoff
   private wanted = false
-  private wakeUp: (() => void) | null = null
+  /** Until something is due; and after a failure. */
+  private readonly nap: Nap
+  private readonly rest: Nap
   private introducing: Promise<void> | null = null
   /** The session before this one. */
   private before: string | null = null
@@ -34,6 +35,8 @@ export class Looker {
   constructor(private readonly parts: Parts) {
     this.decider = new Decider(parts, this)
     this.backoff = new Backoff(parts.facts.clock, 100, 5_000)
+    this.nap = new Nap(parts.facts.clock)
+    this.rest = new Nap(parts.facts.clock)
   }
 
   start(): void {
@@ -43,31 +46,37 @@ export class Looker {
 
   /** Resolves when the loop has ended; it does so at the end of what it is at once the node stops. */
   async whenStopped(): Promise<void> {
-    this.wakeUp?.()
+    this.nap.wake()
+    this.rest.wake()
     await this.looping
   }
 
   /** Looks as soon as possible. */
   request(): void {
     this.wanted = true
-    this.wakeUp?.()
+    this.nap.wake()
+  }
+
+  /** The store answers again: no need to wait longer. */
+  nudge(): void {
+    this.rest.wake()
   }
 
   /** Looks at an instant of the store's clock. */
   wakeBy(instant: number): void {
     this.wakes.keep(instant)
-    this.wakeUp?.()
+    this.nap.wake()
   }
 
   /** What a beat said about when to look. */
   hint(hint: Hint): void {
     this.wakes.add(hint)
-    this.wakeUp?.()
+    this.nap.wake()
   }
 
   /** Lets the loop see that something it waits for may come earlier. */
   lookAgain(): void {
-    this.wakeUp?.()
+    this.nap.wake()
   }
 
   /** Leaves one job alone for a while. */
@@ -118,24 +127,21 @@ export class Looker {
   }
 
   private async loop(): Promise<void> {
-    const { stopping, facts } = this.parts
+    const { stopping, log } = this.parts
     while (!stopping.aborted) {
-      await this.untilDue()
-      if (stopping.aborted) return
       try {
+        await this.untilDue()
+        if (stopping.aborted) return
         this.wanted = false
         if (await this.lookOnce()) {
           this.backoff.reset()
           continue
         }
-        this.wanted = true
-        await pause(facts.clock, this.backoff.nextMs(), stopping)
       } catch (error) {
-        this.wanted = true
-        if (!isExpected(error))
-          this.parts.log.error('looking after jobs failed; trying again', { error: String(error) })
-        await pause(facts.clock, this.backoff.nextMs(), stopping)
+        if (!isExpected(error)) log.error('looking after jobs failed; trying again', { error: String(error) })
       }
+      this.wanted = true
+      if (!stopping.aborted) await this.rest.sleep(this.backoff.nextMs())
     }
   }
 
@@ -202,18 +208,10 @@ export class Looker {
   }
 
   private async untilDue(): Promise<void> {
-    const { clock } = this.parts.facts
     while (!this.wanted && !this.parts.stopping.aborted) {
-      const ms = this.nextInMs()
+      const ms = this.nextInMs() ?? ARM_MS
       if (ms === 0) return
-      await new Promise<void>((resolve) => {
-        const timer: Timer = clock.after(Math.min(ms ?? ARM_MS, ARM_MS), resolve)
-        this.wakeUp = () => {
-          timer.cancel()
-          resolve()
-        }
-      })
-      this.wakeUp = null
+      await this.nap.sleep(Math.min(ms, ARM_MS))
     }
   }
 }

@@ -38,3 +38,26 @@ export class Backoff {
     this.failures = 0
   }
 }
+
+/** A pause that somebody may cut short. One sleeper at a time. */
+export class Nap {
+  private ended: (() => void) | null = null
+
+  constructor(private readonly clock: Clock) {}
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.clock.after(ms, () => this.wake())
+      this.ended = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+
+  wake(): void {
+    const ended = this.ended
+    this.ended = null
+    ended?.()
+  }
+}

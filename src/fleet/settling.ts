@@ -4,7 +4,7 @@ import type { AttemptOutcome, Settlement } from '../ledger/types.js'
 import type { SettleResult } from '../store/port.js'
 import type { AttemptRef } from './events.js'
 import type { Grant, Parts } from './parts.js'
-import { Backoff, pause } from './pause.js'
+import { Backoff, Nap } from './pause.js'
 import type { Session } from './session.js'
 
 interface Waiting {
@@ -28,9 +28,11 @@ export class Settling {
   private stopped = false
   private idle: (() => void)[] = []
   private readonly backoff: Backoff
+  private readonly rest: Nap
 
   constructor(private readonly parts: Parts) {
     this.backoff = new Backoff(parts.facts.clock, 100, 5_000)
+    this.rest = new Nap(parts.facts.clock)
   }
 
   /** Takes charge of an outcome. `session` null: the run was never this node's to run (a stray). */
@@ -74,9 +76,15 @@ export class Settling {
     return new Promise((resolve) => this.idle.push(resolve))
   }
 
+  /** The store answers again: no need to wait longer. */
+  nudge(): void {
+    this.rest.wake()
+  }
+
   /** The store is about to be closed: what is left is left. */
   stop(): void {
     this.stopped = true
+    this.nudge()
   }
 
   private async flush(): Promise<void> {
@@ -95,7 +103,7 @@ export class Settling {
       } catch {
         this.batch = Math.max(1, Math.floor(this.batch / 2))
         this.moveBack(some.slice(0, this.batch))
-        await pause(this.parts.facts.clock, this.backoff.nextMs())
+        await this.rest.sleep(this.backoff.nextMs())
       }
     }
     this.busy = false
