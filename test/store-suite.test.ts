@@ -17,8 +17,8 @@ describe('the suite of stores', () => {
   it.each(BROKEN_STORES.map((broken) => [broken.name, broken] as const))(
     'notices a store that %s',
     async (_, broken) => {
-      const failed = await failures(broken.make)
-      for (const title of broken.noticed) expect(failed).toContainEqual(expect.stringContaining(title))
+      const failed = await failures(broken.make, (title) => title.startsWith(broken.noticed))
+      expect(failed).toEqual([expect.stringContaining(broken.noticed)])
     },
   )
 })
