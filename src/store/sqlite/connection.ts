@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { FleetcronError } from '../../errors.js'
 import {
   isBusy,
@@ -40,7 +41,7 @@ export class Connection {
   async open(): Promise<void> {
     await this.#patiently(() => {
       this.close()
-      const database = this.#options.driver(this.path)
+      const database = this.#connected()
       this.#database = database
       try {
         database.exec('PRAGMA busy_timeout = 0')
@@ -129,6 +130,20 @@ export class Connection {
     const statement = this.#open().prepare(sql)
     this.#statements.set(sql, statement)
     return statement
+  }
+
+  /** Drivers have errors of their own for what they see before SQLite does, such as a missing folder. */
+  #connected(): SqliteDatabase {
+    try {
+      return this.#options.driver(this.path)
+    } catch (error) {
+      if (isBusy(error) || whyUnavailable(error) !== null) throw error
+      const folder = dirname(this.path)
+      const why = existsSync(folder) ? `${error}` : 'its folder must exist and be writable'
+      throw new FleetcronError('STORE_UNAVAILABLE', `The ledger ${this.path} cannot be opened: ${why}.`, {
+        cause: error,
+      })
+    }
   }
 
   #explained(error: unknown): unknown {

@@ -61,7 +61,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   SQLITE_CANTOPEN: 'it cannot be opened: its folder must exist and be writable',
   SQLITE_IOERR: 'reading or writing the disk failed: look at the disk; a network file system will not do',
   SQLITE_CORRUPT: 'the file is damaged: put a backup in its place',
-  SQLITE_NOTADB: 'the file is not a SQLite database: is the path right?',
+  SQLITE_NOTADB: 'the file is not a SQLite database: look at its path',
   SQLITE_NOMEM: 'SQLite ran out of memory',
   SQLITE_AUTH: 'access was denied',
 }

@@ -88,7 +88,8 @@ export async function migrate(connection: Connection): Promise<string> {
       )
     }
     for (const step of STEPS.slice(found)) applyStep(connection, step)
-    if (found < SCHEMA_VERSION) connection.run(WRITE_META, { name: 'schema', value: String(SCHEMA_VERSION) })
+    // Written also where nothing changes: a ledger that cannot be written says so when it is opened.
+    connection.run(WRITE_META, { name: 'schema', value: String(SCHEMA_VERSION) })
     return incarnation
   })
 }
