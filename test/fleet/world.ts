@@ -127,3 +127,13 @@ export function lasting(process: () => VirtualProcess, ms: number): (run: Run<ne
 export function count(node: TestNode, call: StoreCall, from = 0, to = Number.POSITIVE_INFINITY): number {
   return node.calls.filter((one) => one.call === call && one.at >= from && one.at < to).length
 }
+
+/** Runs one minute job once, with these terms, and gives its row. */
+export async function outcomeOf(handler: Parameters<typeof job>[1], terms: Partial<Definition> = {}, until = 50_000) {
+  const world = new FleetWorld()
+  const a = world.node('a', [job('it', handler, terms)])
+  await world.started(a)
+  await world.until(until)
+  const [run] = await world.runs('it')
+  return { world, a, run }
+}
