@@ -113,7 +113,8 @@ async function lateNode(node: Child, point: Point): Promise<void> {
   } else if (point === 'during-stop') {
     await node.next('stopped')
   } else {
-    await node.next('session-lost')
+    // After the attend it holds no run, so its session goes on; after the commit it held one, and lost it with the session.
+    if (point === 'after-commit') await node.next('session-lost')
     expect(node.said.map((said) => said.event)).not.toContain('started')
   }
 }
@@ -141,7 +142,7 @@ async function withScene(point: Point, signal: NodeConfig['signal'] & string, ac
     const first = load({ ...shared, name: 'first', point, signal })
     const second = load({ ...shared, name: 'second' })
     await Promise.all([first.next('loaded'), second.next('loaded')])
-    const due = new Date(Date.now() + 500).toISOString()
+    const due = new Date(Date.now() + 2_000).toISOString()
     first.start(due)
     await act({
       first,
