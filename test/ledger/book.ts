@@ -74,7 +74,10 @@ export class Book {
   zones: ZoneData = zonesOf()
   private ids = 0
 
-  constructor(from: string) {
+  constructor(
+    from: string,
+    readonly names = { job: 'svc:job', service: 'svc', name: 'job' },
+  ) {
     this.now = Date.parse(from)
   }
 
@@ -137,12 +140,10 @@ export class Book {
     const change = ledger.define(
       this.job,
       {
-        job: 'svc:job',
-        service: 'svc',
-        name: 'job',
+        ...this.names,
         hash,
         content,
-        release: null,
+        release: '1.0',
         by: 'test',
         known: this.known,
         carried,
