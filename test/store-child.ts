@@ -1,11 +1,15 @@
 import Database from 'better-sqlite3'
+import { Connection } from '../src/store/sqlite/connection.js'
 import { createSqliteStore } from '../src/store/sqlite/index.js'
+import { migrate, STEPS } from '../src/store/sqlite/schema.js'
 import { change, creation, fresh, hello, queued } from '../src/testing/store/builders.js'
 
 /** What a process of the tests does with the ledger; it writes lines of JSON, the first one `"ready"`. */
 export type ChildCommand =
   /** Waits for a line, opens the ledger, and tells its incarnation. */
   | 'open'
+  /** The same with a later version of fleetcron, whose schema has one more step. */
+  | 'upgrade'
   /** Waits for a line, then tries to make the runs `k0` … `k99` of one job, and tells how many it made. */
   | 'claim'
   /** Commits one change after the other and tells each that was won, until it is killed. */
@@ -23,6 +27,14 @@ export async function main([command, path = '']: readonly string[]): Promise<voi
       const { incarnation } = await store.open()
       say(incarnation)
       return store.close()
+    }
+    case 'upgrade': {
+      const driver = (file: string) => new Database(file)
+      const connection = new Connection({ path, driver, now: Date.now, busyMs: 20_000 })
+      await toldToGo()
+      await connection.open()
+      say(await migrate(connection, [...STEPS, 'ALTER TABLE job ADD COLUMN note TEXT']))
+      return connection.close()
     }
     case 'claim': {
       await store.open()

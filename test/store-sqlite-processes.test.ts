@@ -55,6 +55,32 @@ describe('a SQLite ledger and several processes', () => {
     database.close()
   })
 
+  it('is upgraded by ten of them at once, keeps what it held, and is refused to an older version', async () => {
+    const store = openStore()
+    const { incarnation } = await store.open()
+    const session = { id: 's', node: 'n', leaseMs: 60_000 }
+    const query = { hello: hello(), services: [], buckets: new Set<number>(), graceMs: 0, limit: 1 }
+    const { now } = await store.attend(session, query)
+    await store.commit(session, now, [creation('c', 'billing:a')])
+    const read = await store.load({ jobs: ['billing:a'], nodes: true })
+    await store.close()
+    const ten = Array.from({ length: 10 }, () => run('upgrade'))
+    for (const child of ten) expect(await child.line()).toBe('ready')
+    for (const child of ten) child.go()
+    for (const child of ten) expect(await child.line()).toBe(incarnation)
+    for (const child of ten) expect(await child.ended()).toEqual({ code: 0, signal: null, errors: '' })
+    await expect(openStore().open()).rejects.toMatchObject({ code: 'STORE_NEWER' })
+    const database = new Database(path)
+    expect(database.prepare('SELECT job, version, note FROM job').all()).toEqual([
+      { job: 'billing:a', version: 'c', note: null },
+    ])
+    database.prepare(`UPDATE meta SET value = '1' WHERE name = 'schema'`).run()
+    database.close()
+    await store.open()
+    expect((await store.load({ jobs: ['billing:a'], nodes: true })).jobs).toEqual(read.jobs)
+    await store.close()
+  })
+
   it('gives each of a hundred runs to exactly one of four that want them all', async () => {
     const store = openStore()
     await store.open()

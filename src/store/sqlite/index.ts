@@ -86,7 +86,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store {
     settle: (settlements) => write(false, (at) => settlements.map((settlement) => settle(ledger, settlement, at))),
     beat: (session, sent) => write(false, (at) => beat(ledger, session, sent, at)),
     subscribe: async (wake) => {
-      const end = wakers.add(wake)
+      const end = await read(() => wakers.add(wake))
       return async () => end()
     },
     jobs: (query) => read(() => jobs(ledger, query)),

@@ -10,9 +10,3 @@ export interface Ledger {
   /** Jobs of these buckets became due earlier by a write of this connection; emptied when their subscribers are told. */
   readonly woken: Set<number>
 }
-
-/** Whether a session may act: null where the store does not know it. */
-export interface SessionState {
-  readonly endedAt: number | null
-  readonly isAlive: boolean
-}

@@ -6,7 +6,7 @@ import type { Connection } from './connection.js'
  * The schema, as numbered steps. A step that was released never changes; a patch release adds none, a minor one only adds
  * tables, columns and indexes that older nodes can leave alone. Instants are integers, epoch milliseconds.
  */
-const STEPS: readonly string[] = [
+export const STEPS: readonly string[] = [
   `
   CREATE TABLE job (
     fleet TEXT NOT NULL, job TEXT NOT NULL, service TEXT NOT NULL, name TEXT NOT NULL, bucket INTEGER NOT NULL,
@@ -60,9 +60,6 @@ const STEPS: readonly string[] = [
   `,
 ]
 
-/** The schema that this version writes. */
-export const SCHEMA_VERSION = STEPS.length
-
 const HAS_META = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'`
 const CREATE_META = 'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT'
 const READ_META = 'SELECT value FROM meta WHERE name = @name'
@@ -70,7 +67,8 @@ const WRITE_META = `
   INSERT INTO meta (name, value) VALUES (@name, @value) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
 /** Creates, upgrades or verifies the schema in one transaction, and gives the incarnation. */
-export async function migrate(connection: Connection): Promise<string> {
+export async function migrate(connection: Connection, steps = STEPS): Promise<string> {
+  const known = steps.length
   return connection.write(() => {
     if (connection.get(HAS_META, {}) === undefined) {
       connection.exec(CREATE_META)
@@ -80,16 +78,16 @@ export async function migrate(connection: Connection): Promise<string> {
     const found = Number(readMeta(connection, 'schema'))
     const incarnation = readMeta(connection, 'incarnation')
     if (!Number.isInteger(found) || incarnation === null) throw foreign(connection.path, 'meta')
-    if (found > SCHEMA_VERSION) {
+    if (found > known) {
       throw new FleetcronError(
         'STORE_NEWER',
-        `The ledger ${connection.path} has schema ${found}, and this version of fleetcron knows schema ${SCHEMA_VERSION}: ` +
+        `The ledger ${connection.path} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
           'upgrade fleetcron on this node.',
       )
     }
-    for (const step of STEPS.slice(found)) applyStep(connection, step)
+    for (const step of steps.slice(found)) applyStep(connection, step)
     // Written also where nothing changes: a ledger that cannot be written says so when it is opened.
-    connection.run(WRITE_META, { name: 'schema', value: String(SCHEMA_VERSION) })
+    connection.run(WRITE_META, { name: 'schema', value: String(known) })
     return incarnation
   })
 }
