@@ -36,7 +36,7 @@ function recoverOne(draft: Draft, ctx: AttendContext, run: Run, ended: EndedSess
     return
   }
   const charge = excused ? { repeats: run.repeats + 1 } : { recoveries: run.recoveries + 1 }
-  draft.step(run, 'recover', { ...lost, ...charge, state: 'queued' })
+  draft.step(run, 'recover', { ...lost, ...charge, state: 'queued', readyAt: 0 })
 }
 
 /** A loss is not the run's fault where its node lives on, or where this node could not reach the store either. */

@@ -98,7 +98,7 @@ function blank(draft: Draft, input: NewRun): Run {
     retryOf: input.retryOf ?? null,
     position: input.cause === 'backfill' ? place + BACKFILL_POSITION : place,
     place: false,
-    readyAt: draft.now,
+    readyAt: 0,
     attempt: 0,
     attemptId: null,
     session: null,

@@ -97,7 +97,7 @@ function requeue(run: Run, outcome: AttemptOutcome, note: string, readyAt: numbe
 function handBack(run: Run, definition: Definition, why: string, called: boolean, now: number) {
   if (!called) {
     const delayMs = notCalledDelayMs(run)
-    const readyAt = delayMs === 0 ? run.readyAt : now + delayMs
+    const readyAt = delayMs === 0 ? 0 : now + delayMs
     return { run: requeue(run, 'handed-back', `${NOT_CALLED}${why}`, readyAt, now), wakeAt: now + delayMs }
   }
   const charged = run.repeats >= UNCHARGED_REPEATS
@@ -106,7 +106,7 @@ function handBack(run: Run, definition: Definition, why: string, called: boolean
     return { run: failed, failures: 'count' as const }
   }
   const charge = charged ? { recoveries: run.recoveries + 1 } : { repeats: run.repeats + 1 }
-  return { run: { ...requeue(run, 'handed-back', why, run.readyAt, now), ...charge }, wakeAt: now }
+  return { run: { ...requeue(run, 'handed-back', why, 0, now), ...charge }, wakeAt: now }
 }
 
 const NOT_CALLED = 'not called: '

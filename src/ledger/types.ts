@@ -86,7 +86,7 @@ export interface Run {
   readonly position: number
   /** Whether it holds one of the job's places: from the first grant to the terminal state, also while it waits for a retry. */
   readonly place: boolean
-  /** Not granted before this instant (retry delay). */
+  /** Not granted before this instant (the delay of a retry); 0: at once, whatever the store's clock does. */
   readonly readyAt: number
   /** Attempts begun. */
   readonly attempt: number

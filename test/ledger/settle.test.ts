@@ -224,10 +224,10 @@ describe('a hand-back', () => {
     let current = run
     const waits: number[] = []
     for (let i = 0; i < 30; i += 1) {
-      const before = book.now
-      book.settle(current, handedBack(false, 'the business database is away'))
-      const wakeAt = book.aggregate().header.wakeAt ?? 0
-      waits.push(wakeAt - before)
+      const away = handedBack(false, 'the business database is away')
+      const { wakeAt } = settleRun(current, book.aggregate().definition, away, book.now)
+      waits.push((wakeAt ?? 0) - book.now)
+      book.settle(current, away)
       expect(book.attend({ room: 9 }).length).toBe(i === 0 ? 1 : 0)
       if (i > 0) book.now = book.row(KEY).readyAt
       current = i === 0 ? book.row(KEY) : book.take({ room: 1 })
