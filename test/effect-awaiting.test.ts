@@ -45,6 +45,15 @@ describe('effects that join one asynchronous transaction at the same time', () =
     expect(notesIn(database)).toEqual([...inner, ...names])
   })
 
+  test('may stand inside each other', async () => {
+    const run = attemptOf(createEffects(adapter))
+    const made = await adapter.transaction(async (tx) =>
+      run.once('outer', async () => [await run.once('inner', () => noteIn(tx, 'inner'), { tx }), 'outer'], { tx }),
+    )
+    expect(made).toEqual(['inner', 'outer'])
+    expect(await run.once('inner', never)).toBe('inner')
+  })
+
   test('go on when one of them fails', async () => {
     const run = attemptOf(createEffects(adapter))
     const outcomes = await adapter.transaction((tx) =>

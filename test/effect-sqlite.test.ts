@@ -104,6 +104,18 @@ describe('a connection', () => {
     expect(await attemptOf(effects, { token }).once('a', () => 7)).toBe(7)
   })
 
+  test('is asked for as little as it takes, and begins as a writer', async () => {
+    const asked: string[] = []
+    const verbose = (sql: unknown) => void asked.push(String(sql).split(/[ (]/, 3).join(' '))
+    const run = attemptOf(sqlite(folder.connect({ verbose, timeout: 0 })))
+    await sqlite(database).raise('f/j', 1)
+    asked.length = 0
+    await run.once('a', () => 1)
+    const [first, second, ...rest] = asked
+    expect([first, second]).toEqual(['PRAGMA busy_timeout', 'BEGIN IMMEDIATE'])
+    expect(rest).toEqual(['SELECT token FROM', 'INSERT INTO fleetcron_effect', 'UPDATE fleetcron_effect SET', 'COMMIT'])
+  })
+
   test('in memory is enough', async () => {
     const effects = sqlite(new Database(':memory:'))
     await effects.ensure()

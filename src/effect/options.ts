@@ -3,7 +3,7 @@ import { FleetcronError } from '../errors.js'
 import type { EffectClock, EffectOptions } from './port.js'
 import { checkText, LIMITS } from './values.js'
 
-export const EFFECT_DEFAULTS = { prefix: '', retryFor: '10s' } as const
+const DEFAULTS = { prefix: '', retryFor: '10s' } as const
 
 export interface EffectSettings {
   readonly prefix: string
@@ -19,11 +19,11 @@ export function resolveEffectOptions(options: EffectOptions = {}): EffectSetting
     if ((KNOWN as readonly string[]).includes(name)) continue
     throw new FleetcronError('OPTION_INVALID', `effects: unknown option '${name}'. Known are ${KNOWN.join(', ')}.`)
   }
-  const prefix = options.prefix ?? EFFECT_DEFAULTS.prefix
+  const prefix = options.prefix ?? DEFAULTS.prefix
   checkText(prefix, 'effects: option prefix', 0, LIMITS.prefixCharacters)
   return {
     prefix,
-    retryForMs: parseDuration(options.retryFor ?? EFFECT_DEFAULTS.retryFor, 'effects: retryFor'),
+    retryForMs: parseDuration(options.retryFor ?? DEFAULTS.retryFor, 'effects: retryFor'),
     clock: options.clock ?? PROCESS_CLOCK,
   }
 }

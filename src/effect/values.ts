@@ -31,7 +31,7 @@ export function checkText(text: unknown, what: string, least: number, most: numb
 }
 
 /** JSON of a value, null for `undefined`. Refuses what JSON would drop or change in silence, so that a repeat equals the first. */
-export function encode(value: unknown, what: string): string | null {
+function encode(value: unknown, what: string): string | null {
   if (value === undefined) return null
   try {
     const text = JSON.stringify(value, refuseTheUnkeepable)
