@@ -1,0 +1,296 @@
+import 'reflect-metadata'
+import {
+  Global,
+  Inject,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+  type OnModuleDestroy,
+  Scope,
+  type Type,
+} from '@nestjs/common'
+import { NestFactory, REQUEST } from '@nestjs/core'
+import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Fleet } from '../fleet/fleet.js'
+import { Cron, FleetModule, type FleetModuleOptions, InjectFleet, type Run } from './index.js'
+import { FLEET } from './tokens.js'
+
+const NEVER = '0 0 29 2 *'
+const OPTIONS: FleetModuleOptions = { fleet: 'billing', store: 'memory:', logger: false }
+
+let close: () => Promise<unknown> = async () => undefined
+afterEach(() => close())
+
+/** A real application without a web server. */
+async function start(metadata: ModuleMetadata) {
+  @Module(metadata)
+  class AppModule {}
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false })
+  close = () => app.close()
+  return app
+}
+
+function startWith(providers: Type[], options = OPTIONS) {
+  return start({ imports: [FleetModule.forRoot(options)], providers })
+}
+
+/** Triggers a job and gives what its handler returned. */
+async function resultOf(fleet: Fleet, job: string): Promise<unknown> {
+  const settled = fleet.once('run-settled', ({ run }) => run.job.endsWith(`:${job}`))
+  await fleet.trigger(job)
+  const { run } = await settled
+  return run.result === null ? run.error : JSON.parse(run.result)
+}
+
+describe('@Cron', () => {
+  it('gives the fleet a job that runs the method of the instance', async () => {
+    @Injectable()
+    class Invoices {
+      private readonly rate = 3
+      @Cron(NEVER, { name: 'daily-invoices' })
+      bill(run: Run) {
+        return { rate: this.rate, job: run.job, cause: run.cause }
+      }
+    }
+    const app = await startWith([Invoices])
+    expect(await resultOf(app.get(FLEET), 'daily-invoices')).toEqual({
+      rate: 3,
+      job: 'daily-invoices',
+      cause: 'manual',
+    })
+  })
+
+  it('names a job after its class and method, and takes part in inheritance', async () => {
+    class Base {
+      @Cron(NEVER)
+      bill(): string {
+        return 'base'
+      }
+    }
+    @Injectable()
+    class Invoices extends Base {
+      override bill() {
+        return `${super.bill()}, refined`
+      }
+    }
+    const app = await startWith([Invoices])
+    expect(await resultOf(app.get(FLEET), 'Invoices.bill')).toBe('base, refined')
+  })
+
+  it('is lost neither above nor below a decorator that replaces the method', async () => {
+    const wrapped = (_target: object, _method: string, descriptor: PropertyDescriptor) => {
+      const inner = descriptor.value
+      descriptor.value = () => `wrapped ${inner()}`
+    }
+    @Injectable()
+    class Invoices {
+      @Cron(NEVER, { name: 'above' })
+      @wrapped
+      above() {
+        return 'above'
+      }
+      @wrapped
+      @Cron(NEVER, { name: 'below' })
+      below() {
+        return 'below'
+      }
+    }
+    const app = await startWith([Invoices])
+    expect(await resultOf(app.get(FLEET), 'above')).toBe('wrapped above')
+    expect(await resultOf(app.get(FLEET), 'below')).toBe('wrapped below')
+  })
+
+  it('may stand on one method twice', async () => {
+    @Injectable()
+    class Invoices {
+      @Cron(NEVER, { name: 'leap' })
+      @Cron('0 0 1 1 *', { name: 'new-year' })
+      bill(run: Run) {
+        return run.job
+      }
+    }
+    const app = await startWith([Invoices])
+    expect(await resultOf(app.get(FLEET), 'leap')).toBe('leap')
+    expect(await resultOf(app.get(FLEET), 'new-year')).toBe('new-year')
+  })
+
+  it('resolves a request-scoped provider for each run, with the run as its request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Invoices {
+      constructor(@Inject(REQUEST) private readonly request: Run) {}
+      @Cron(NEVER, { name: 'scoped' })
+      bill(run: Run) {
+        return { same: run === this.request, key: this.request.key }
+      }
+    }
+    const fleet = (await startWith([Invoices])).get<Fleet>(FLEET)
+    const first = await resultOf(fleet, 'scoped')
+    const second = await resultOf(fleet, 'scoped')
+    expect(first).toMatchObject({ same: true })
+    expect(second).toMatchObject({ same: true })
+    expect(first).not.toEqual(second)
+  })
+
+  it('cannot be seen by @nestjs/schedule', async () => {
+    @Injectable()
+    class Invoices {
+      @Cron(NEVER, { name: 'ours' })
+      bill() {
+        return 'ours'
+      }
+    }
+    const app = await start({
+      imports: [ScheduleModule.forRoot(), FleetModule.forRoot(OPTIONS)],
+      providers: [Invoices],
+    })
+    expect(app.get(SchedulerRegistry).getCronJobs().size).toBe(0)
+    expect(await resultOf(app.get(FLEET), 'ours')).toBe('ours')
+  })
+
+  it('refuses two jobs of one name and says where they stand', async () => {
+    @Injectable()
+    class Invoices {
+      @Cron(NEVER, { name: 'nightly' })
+      bill() {}
+    }
+    @Injectable()
+    class Reminders {
+      @Cron(NEVER, { name: 'nightly' })
+      remind() {}
+    }
+    const starting = startWith([Invoices, Reminders])
+    await expect(starting).rejects.toMatchObject({
+      code: 'JOB_DUPLICATE',
+      message: expect.stringContaining('Invoices.bill and Reminders.remind'),
+    })
+  })
+
+  it('takes a class with an alias for one, and under two tokens for two', async () => {
+    @Injectable()
+    class Invoices {
+      @Cron(NEVER, { name: 'nightly' })
+      bill() {
+        return 'billed'
+      }
+    }
+    const alias = { provide: 'INVOICES', useExisting: Invoices }
+    const app = await start({ imports: [FleetModule.forRoot(OPTIONS)], providers: [Invoices, alias] })
+    expect(await resultOf(app.get(FLEET), 'nightly')).toBe('billed')
+    const second = { provide: 'INVOICES', useClass: Invoices }
+    const starting = start({ imports: [FleetModule.forRoot(OPTIONS)], providers: [Invoices, second] })
+    await expect(starting).rejects.toMatchObject({ message: expect.stringContaining('Invoices.bill, twice') })
+  })
+})
+
+describe('FleetModule', () => {
+  it('says what is missing when the store is undefined', async () => {
+    const starting = startWith([], { ...OPTIONS, store: undefined })
+    await expect(starting).rejects.toMatchObject({
+      code: 'STORE_MISSING',
+      message: expect.stringContaining("'billing'"),
+    })
+  })
+
+  it('takes its options from what a factory is injected', async () => {
+    const imports = [
+      FleetModule.forRootAsync({
+        imports: [configuration('reports')],
+        inject: ['FLEET_NAME'],
+        useFactory: async (fleet: string) => ({ ...OPTIONS, fleet }),
+      }),
+    ]
+    @Injectable()
+    class Reports {
+      constructor(@InjectFleet() readonly fleet: Fleet) {}
+    }
+    const app = await start({ imports, providers: [Reports] })
+    expect(app.get(Reports).fleet.name).toBe('reports')
+  })
+
+  it('is refused twice in one application', async () => {
+    const starting = start({ imports: [FleetModule.forRoot(OPTIONS), FleetModule.forRoot({ ...OPTIONS })] })
+    await expect(starting).rejects.toMatchObject({ code: 'OPTION_INVALID', message: expect.stringContaining('twice') })
+  })
+
+  it('starts after everything else has started', async () => {
+    const order: string[] = []
+    @Injectable()
+    class Cache {
+      constructor(@InjectFleet() fleet: Fleet) {
+        fleet.on('started', () => order.push('fleet'))
+      }
+      onApplicationBootstrap() {
+        order.push('cache')
+      }
+    }
+    await startWith([Cache])
+    expect(order).toEqual(['cache', 'fleet'])
+  })
+})
+
+describe('when the application ends, runs drain before what they use is taken away', () => {
+  it.each([
+    { where: 'in the root module', global: false, root: true, fleet: 'first' },
+    { where: 'in the root module', global: false, root: true, fleet: 'last' },
+    { where: 'in a module of its own', global: false, root: false, fleet: 'first' },
+    { where: 'in a module of its own', global: false, root: false, fleet: 'last' },
+    { where: 'in a global module', global: true, root: false, fleet: 'first' },
+    { where: 'in a global module', global: true, root: false, fleet: 'last' },
+  ])('the database $where, the fleet imported $fleet', async ({ global, root, fleet: place }) => {
+    const { Database, Invoices, begun, proceed } = application()
+    @Module({ providers: [Database, Invoices] })
+    class Own {}
+    const database = global ? Global()(Own) : Own
+    const imports = root ? [] : [(database ?? Own) as Type]
+    const fleetModule = FleetModule.forRoot(OPTIONS)
+    const app = await start({
+      imports: place === 'first' ? [fleetModule, ...imports] : [...imports, fleetModule],
+      providers: root ? [Database, Invoices] : [],
+    })
+    const fleet = app.get<Fleet>(FLEET)
+    const settled = fleet.once('run-settled')
+    await fleet.trigger('nightly')
+    await begun
+    fleet.on('stopping', proceed)
+    await app.close()
+    expect((await settled).run).toMatchObject({ state: 'succeeded', result: '"the database is open"' })
+    expect(app.get(Database, { strict: false }).open).toBe(false)
+  })
+})
+
+/** A database that closes as Prisma's does, and a handler that is busy while the application is closed. */
+function application() {
+  let tellBegun = () => {}
+  let proceed = () => {}
+  const begun = new Promise<void>((resolve) => {
+    tellBegun = resolve
+  })
+  const closing = new Promise<void>((resolve) => {
+    proceed = resolve
+  })
+  @Injectable()
+  class Database implements OnModuleDestroy {
+    open = true
+    onModuleDestroy() {
+      this.open = false
+    }
+  }
+  @Injectable()
+  class Invoices {
+    constructor(@Inject(Database) private readonly database: Database) {}
+    @Cron(NEVER, { name: 'nightly' })
+    async bill() {
+      tellBegun()
+      await closing
+      return this.database.open ? 'the database is open' : 'the database is closed'
+    }
+  }
+  return { Database, Invoices, begun, proceed: () => proceed() }
+}
+
+function configuration(name: string): Type {
+  @Module({ providers: [{ provide: 'FLEET_NAME', useValue: name }], exports: ['FLEET_NAME'] })
+  class Configuration {}
+  return Configuration
+}
