@@ -1,0 +1,41 @@
+// `npm run demo`: compiles the example beside itself and plays it. `--help` lists the options.
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url))
+
+const { outputFiles } = await build({
+  absWorkingDir: at('.'),
+  entryPoints: { fleet: 'app/main.ts', plain: 'plain/main.ts', demo: 'demo/demo.ts' },
+  outdir: 'dist',
+  tsconfig: 'tsconfig.json',
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  sourcemap: 'linked',
+  write: false,
+})
+for (const { path, text } of outputFiles) writeWhole(path, text)
+
+const { runDemo } = await import('./dist/demo.js')
+process.exitCode = await runDemo(process.argv.slice(2), {
+  fleetScript: at('dist/fleet.js'),
+  plainScript: at('dist/plain.js'),
+  customers: at('customers.csv'),
+})
+
+/** In one step, and only where something changed: another demonstration may be running from these files. */
+function writeWhole(path, text) {
+  try {
+    if (readFileSync(path, 'utf8') === text) return
+  } catch {
+    mkdirSync(dirname(path), { recursive: true })
+  }
+  const fresh = `${path}.${process.pid}`
+  writeFileSync(fresh, text)
+  renameSync(fresh, path)
+}

@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { CsvError } from '../shared/csv.js'
+import { readCustomers } from '../shared/customers.js'
+import { openDatabase, openFile } from '../shared/database.js'
+import { Books } from './books.js'
+import { Dice } from './dice.js'
+import { type DemoOptions, readOptions, USAGE, UsageError } from './options.js'
+import { play } from './plot.js'
+import { type Reckoning, reckon, tableOf } from './reckoning.js'
+import { DemoFailure, Stage } from './stage.js'
+import { Story } from './story.js'
+
+/** Two seconds, so that one can watch a takeover; a lease is ten seconds unless a fleet says otherwise. */
+const LEASE_MS = 2_000
+const DEADLINE_MS = 88_000
+/** A kill after some and before all invoices needs two. */
+const FEWEST_CUSTOMERS = 2
+
+export interface Places {
+  /** The scripts of the two applications. */
+  readonly fleetScript: string
+  readonly plainScript: string
+  /** The customers that come with the example. */
+  readonly customers: string
+}
+
+/** The whole demonstration. Returns the exit code: 0 when all is right, 1 when not, 2 when it was asked in a wrong way. */
+export async function runDemo(args: readonly string[], places: Places): Promise<number> {
+  try {
+    const options = readOptions(args, Math.floor(Math.random() * 1_000_000))
+    if (options !== null) return await perform(options, places)
+    console.log(USAGE)
+    return 0
+  } catch (error) {
+    const isUsers = error instanceof UsageError || error instanceof CsvError
+    if (!isUsers && !(error instanceof DemoFailure)) throw error
+    console.error(`demo: ${error.message}`)
+    return isUsers ? 2 : 1
+  }
+}
+
+async function perform(options: DemoOptions, places: Places): Promise<number> {
+  const customersFile = resolve(options.customers ?? places.customers)
+  const customers = countCustomers(customersFile)
+  const folder = prepareFolder(options.keep)
+  const files = { database: join(folder, 'billing.db'), ledger: join(folder, 'ledger.db') }
+  const story = new Story(console.log)
+  const stage = new Stage({
+    script: options.plain ? places.plainScript : places.fleetScript,
+    config: { ...files, customers: customersFile, leaseMs: LEASE_MS },
+    logs: options.keep === null ? null : join(folder, 'logs'),
+    heard: (heard) => story.hear(heard),
+  })
+  const deadline = setTimeout(
+    () => stage.fail(new DemoFailure(`not finished within ${DEADLINE_MS / 1000} s`)),
+    DEADLINE_MS,
+  )
+  const letGo = endWithSignals(stage, () => options.keep ?? rmSync(folder, { recursive: true, force: true }))
+  try {
+    introduce(options, customers)
+    openDatabase(files.database).close()
+    openFile(files.ledger).close()
+    const books = new Books(files, options.plain ? 'plain' : 'fleet')
+    const guarded = !options.plain
+    const dice = new Dice(options.seed)
+    const scene = { stage, story, dice, books, files: Object.values(files), customers, leaseMs: LEASE_MS, guarded }
+    const deeds = await play(scene)
+    const pids = stage.nodes.map((node) => node.pid)
+    const reckoning = reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids }, guarded)
+    books.close()
+    return report(reckoning, stage, options)
+  } finally {
+    clearTimeout(deadline)
+    stage.clear()
+    await Promise.all(stage.nodes.map((node) => node.exit))
+    letGo()
+    if (options.keep === null) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function introduce({ seed, plain }: DemoOptions, customers: number): void {
+  const how = plain
+    ? `@nestjs/schedule and a lock that expires after ${LEASE_MS / 1000} s`
+    : `Fleetcron, lease ${LEASE_MS / 1000} s (10 s unless a fleet says otherwise)`
+  console.log(`${customers} customers, a period every 2 s, three processes; ${how}; --seed ${seed}\n`)
+}
+
+function report({ rows, result, checks }: Reckoning, stage: Stage, options: DemoOptions): number {
+  console.log(`\n${tableOf(rows, (pid) => stage.byPid(pid)?.name ?? `#${pid}`)}\n`)
+  for (const [sentence, holds] of checks) console.log(`${holds ? '  ok  ' : 'WRONG '} ${sentence}`)
+  if (options.keep !== null) console.log(`\nThe files are in ${options.keep}.`)
+  const isRight = checks.every(([, holds]) => holds)
+  if (options.json) console.log(JSON.stringify(result))
+  return isRight ? 0 : 1
+}
+
+function countCustomers(path: string): number {
+  let count: number
+  try {
+    count = readCustomers(path).length
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (error instanceof CsvError || code === undefined) throw error
+    throw new UsageError(`--customers: ${path} cannot be read (${code})`)
+  }
+  if (count >= FEWEST_CUSTOMERS) return count
+  throw new UsageError(
+    `--customers: ${path} has ${count} customers; a kill in mid-period needs at least ${FEWEST_CUSTOMERS}`,
+  )
+}
+
+function prepareFolder(keep: string | null): string {
+  if (keep === null) return mkdtempSync(join(tmpdir(), 'fleetcron-demo-'))
+  const folder = resolve(keep)
+  mkdirSync(folder, { recursive: true })
+  const old = ['billing.db', 'ledger.db'].find((name) => existsSync(join(folder, name)))
+  if (old === undefined) return folder
+  throw new UsageError(`--keep: ${keep} has a ${old} already; name another folder`)
+}
+
+/** Ctrl-C, and its likes, leave nothing running and nothing lying about. Returns how to undo that. */
+function endWithSignals(stage: Stage, cleanUp: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
+  const end = (signal: NodeJS.Signals) => {
+    stage.clear()
+    cleanUp()
+    process.exit(codes[signal as keyof typeof codes])
+  }
+  for (const signal of signals) process.once(signal, end)
+  return () => {
+    for (const signal of signals) process.off(signal, end)
+  }
+}

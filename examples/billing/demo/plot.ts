@@ -1,0 +1,267 @@
+import { type FromNode, stepOf, type ToNode } from '../shared/messages.js'
+import { type Books, type DefinitionInForce, isFree } from './books.js'
+import type { Dice } from './dice.js'
+import type { NodeProcess } from './node-process.js'
+import { DemoFailure, type Heard, type Stage } from './stage.js'
+import { clockOf, type Story } from './story.js'
+
+/** What the faults left behind, for the reckoning. */
+export interface Deeds {
+  killed: number
+  /** Invoices of the period at the moment of the kill. */
+  invoicesBeforeKill: number
+  takeoverMs: number
+  paused: number
+  pausedMs: number
+  lateWritesRefused: number
+  /** What was in force before the fourth node joined, when it had joined, and at the end; null where there is no ledger. */
+  definitions: {
+    readonly before: DefinitionInForce
+    readonly joined: DefinitionInForce
+    after: DefinitionInForce | null
+  } | null
+}
+
+export interface Scene {
+  readonly stage: Stage
+  readonly story: Story
+  readonly dice: Dice
+  readonly books: Books
+  readonly files: readonly string[]
+  readonly customers: number
+  readonly leaseMs: number
+  /** Whether late writes are refused, and definitions kept: not without Fleetcron. */
+  readonly guarded: boolean
+}
+
+const OLD = '1.0.0'
+const NEW = '2.0.0'
+const BOOT_MS = 30_000
+/** A period that everybody waits for begins and ends in this time, also on a machine with other things to do. */
+const PERIOD_WAIT_MS = 20_000
+const TRIES = 5
+const CRASHES = 3
+
+/** Plays every fault once, in the order and at the points that the dice say. */
+export async function play(scene: Scene): Promise<Deeds> {
+  const { stage, dice } = scene
+  const deeds: Deeds = {
+    killed: 0,
+    invoicesBeforeKill: 0,
+    takeoverMs: 0,
+    paused: 0,
+    pausedMs: 0,
+    lateWritesRefused: 0,
+    definitions: null,
+  }
+  await boot(scene, ['A', 'B', 'C'], OLD)
+  await undisturbed(scene)
+  for (const act of dice.shuffled([kill, pause, deploy])) {
+    await act(scene, deeds)
+    await undisturbed(scene)
+  }
+  await close(scene, deeds)
+  deeds.lateWritesRefused = stage.history.filter((heard) => heard.type === 'refused' && heard.by === 'fence').length
+  return deeds
+}
+
+async function boot({ stage }: Scene, names: readonly string[], release: string): Promise<void> {
+  const since = stage.history.length
+  for (const name of names) stage.start(name, { release })
+  const ready = (name: string) =>
+    stage.next('ready', { what: `${name} is up`, withinMs: BOOT_MS, since, accept: ({ node }) => node.name === name })
+  await Promise.all(names.map(ready))
+}
+
+/** A period that nothing happens to: it begins and ends. */
+async function undisturbed({ stage }: Scene): Promise<void> {
+  const since = stage.history.length
+  const begun = await stage.next('began', { what: 'a period begins', withinMs: PERIOD_WAIT_MS, since })
+  await endOf(stage, begun.period, since)
+}
+
+function endOf(stage: Stage, period: string, since: number): Promise<Heard<'ended'>> {
+  const accept = (heard: Heard<'ended'>) => heard.period === period && heard.outcome === 'succeeded'
+  return stage.next('ended', { what: `period ${period} ends`, withinMs: PERIOD_WAIT_MS, since, accept })
+}
+
+/** The moment at which a node has made so many invoices of a period, and not all. */
+function inMidPeriod({ stage, customers, dice }: Scene): Promise<Heard<'invoiced'>> {
+  const step = stepOf(customers)
+  const wanted = Math.max(1, Math.min(customers - 1, Math.round(customers * (0.05 + 0.55 * dice.next()))))
+  return stage.next('invoiced', {
+    what: `a node has made ${wanted} of ${customers} invoices of a period`,
+    withinMs: PERIOD_WAIT_MS,
+    accept: ({ done, of }) => done >= wanted && done < Math.min(of, wanted + 2 * step),
+  })
+}
+
+/** The next node to work on the period after another one stopped doing so. */
+function takeoverOf(scene: Scene, period: string, from: NodeProcess, since: number): Promise<Heard<'began'>> {
+  return scene.stage.next('began', {
+    what: `somebody takes period ${period} over from ${from.name}`,
+    withinMs: scene.leaseMs + 10_000,
+    since,
+    accept: (heard) => heard.period === period && heard.node !== from,
+  })
+}
+
+/** SIGKILL of the node that is working, after some and before all invoices of its period. It is started again, as it would be. */
+async function kill(scene: Scene, deeds: Deeds): Promise<void> {
+  const { story, customers, dice } = scene
+  const returnsAtOnce = dice.coin()
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const { node, period, since, at, invoices } = await killInMidPeriod(scene)
+    deeds.killed += 1
+    const restart = () => boot(scene, [`${node.name}'`], node.release)
+    if (invoices === 0 || invoices === customers) {
+      story.say('', 'the kill was not in the middle; once more')
+      await restart()
+      continue
+    }
+    deeds.invoicesBeforeKill = invoices
+    const takeover = async () => {
+      const taken = await takeoverOf(scene, period, node, since)
+      deeds.takeoverMs = (scene.books.beganAt(period, taken.attempt) ?? Number.NaN) - at
+      story.say(taken.node.name, `took over ${deeds.takeoverMs} ms after the kill`)
+      await endOf(scene.stage, period, since)
+    }
+    if (returnsAtOnce) await Promise.all([restart(), takeover()])
+    else await takeover().then(restart)
+    return
+  }
+  throw new DemoFailure(`${TRIES} kills came too late: this machine is too busy for the demonstration`)
+}
+
+async function killInMidPeriod(scene: Scene) {
+  const { stage, story, books, customers } = scene
+  const { node, period } = await inMidPeriod(scene)
+  const since = stage.history.length
+  const at = Date.now()
+  node.mayEnd = true
+  node.signal('SIGKILL')
+  await stage.end(node, 5_000)
+  const invoices = books.invoicesOf(period)
+  story.say(node.name, `SIGKILL after ${invoices} of ${customers} invoices of period ${clockOf(period)}`)
+  return { node, period, since, at, invoices }
+}
+
+/** SIGSTOP of the node that is working, between two customers, until its run is another's; then SIGCONT. */
+async function pause(scene: Scene, deeds: Deeds): Promise<void> {
+  const { stage, story, books, customers, dice, guarded } = scene
+  const { node, period } = await stopBetweenCustomers(scene)
+  const since = stage.history.length
+  const stoppedAt = performance.now()
+  story.say(
+    node.name,
+    `SIGSTOP after ${books.invoicesOf(period)} of ${customers} invoices of period ${clockOf(period)}`,
+  )
+  await takeoverOf(scene, period, node, since)
+  if (dice.coin()) await endOf(stage, period, since)
+  await sleptOut(scene, stoppedAt)
+  deeds.paused += 1
+  deeds.pausedMs = Math.round(performance.now() - stoppedAt)
+  story.say(node.name, `SIGCONT after ${deeds.pausedMs} ms: it goes on where it was`)
+  const woken = stage.history.length
+  node.signal('SIGCONT')
+  const mine = (heard: Heard) => heard.node === node
+  if (guarded) {
+    const accept = (heard: Heard<'refused'>) => mine(heard) && heard.by === 'fence'
+    const what = `the late write of ${node.name} is refused`
+    await stage.next('refused', { what, withinMs: 10_000, since: woken, accept })
+  } else {
+    await stage.next('ended', { what: `${node.name} ends its period`, withinMs: 10_000, since: woken, accept: mine })
+  }
+  await endOf(stage, period, since)
+}
+
+/** Until the pause is longer than the lease for sure: a takeover comes sooner, since a lease runs from the last beat. */
+async function sleptOut({ stage, leaseMs }: Scene, stoppedAt: number): Promise<void> {
+  const accept = () => performance.now() - stoppedAt > leaseMs + 100
+  if (!accept()) await stage.next('invoiced', { what: 'others go on', withinMs: PERIOD_WAIT_MS, accept })
+}
+
+/**
+ * Stops a node in mid-period while it holds no lock on either file. A process stopped inside a transaction would stop the
+ * file for everybody (on SQLite; a test of its own): then it goes on to its next customer, and is stopped there.
+ */
+async function stopBetweenCustomers(scene: Scene): Promise<Heard<'invoiced'>> {
+  const { books, customers, files } = scene
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const heard = await inMidPeriod(scene)
+    const { node, period } = heard
+    node.signal('SIGSTOP')
+    await stopped(node)
+    const invoices = books.invoicesOf(period)
+    if (invoices > 0 && invoices < customers && files.every(isFree)) return heard
+    node.signal('SIGCONT')
+  }
+  throw new DemoFailure(`${TRIES} times no node could be stopped between two customers: this machine is too busy`)
+}
+
+/** Signals take effect soon, not at once: the operating system is asked, turn by turn. */
+async function stopped(node: NodeProcess): Promise<void> {
+  const giveUpAt = performance.now() + 2_000
+  while (!node.isStopped()) {
+    if (performance.now() > giveUpAt) throw new DemoFailure(`${node.name} (process ${node.pid}) does not stop`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** A fourth node brings a changed definition, an old one starts and crashes again and again. */
+async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
+  const { stage, story, books, guarded } = scene
+  const before = guarded ? books.definition() : null
+  story.say('D', `joins with release ${NEW}: its terms of the job have changed`)
+  await boot(scene, ['D'], NEW)
+  if (before !== null) deeds.definitions = { before, joined: books.definition(), after: null }
+  for (let crash = 1; crash <= CRASHES; crash++) {
+    const node = stage.start('E', { release: OLD, broken: true })
+    const { code } = await stage.end(node, BOOT_MS)
+    story.say('E', `an old node, release ${OLD}, exits with code ${code} (${crash} of ${CRASHES})`)
+    if (code !== 1) throw new DemoFailure(`E was to exit with code 1. Its last lines:\n${node.output()}`)
+  }
+}
+
+/** Lets the last period end and nothing begin any more, then ends every node in good order. */
+async function close(scene: Scene, deeds: Deeds): Promise<void> {
+  const { stage, story, books, guarded } = scene
+  story.say('', 'the billing is paused: what has begun is finished')
+  if (guarded) await pauseFleet(scene)
+  else await Promise.all(stage.living().map((node) => ask(scene, node, 'pause', 'paused')))
+  if (deeds.definitions !== null) deeds.definitions.after = books.definition()
+  const living = stage.living()
+  for (const node of living) node.signal('SIGTERM')
+  await Promise.all(living.map((node) => stage.end(node, 15_000)))
+}
+
+/** One word to one node pauses the job on all. A run that was due just then would wait for the end of the pause: then once more. */
+async function pauseFleet(scene: Scene): Promise<void> {
+  const { stage, books } = scene
+  const [node] = stage.living()
+  for (let tries = 1; node !== undefined && tries <= TRIES; tries++) {
+    await ended(scene, () => books.runsIn('queued') + books.runsIn('running'))
+    await ask(scene, node, 'pause', 'paused')
+    await ended(scene, () => books.runsIn('running'))
+    if (books.runsIn('queued') === 0) return
+    await ask(scene, node, 'resume', 'resumed')
+  }
+  throw new DemoFailure(`${TRIES} times a period began in the moment of the pause: this machine is too busy`)
+}
+
+/** Waits until none is left. */
+async function ended({ stage }: Scene, left: () => number): Promise<void> {
+  while (left() > 0) await stage.next('ended', { what: 'a run ends', withinMs: PERIOD_WAIT_MS })
+}
+
+async function ask(
+  { stage }: Scene,
+  node: NodeProcess,
+  question: ToNode['type'],
+  answer: FromNode['type'],
+): Promise<void> {
+  const since = stage.history.length
+  const accept = (heard: Heard) => heard.node === node
+  node.send({ type: question })
+  await stage.next(answer, { what: `${node.name} has ${answer}`, withinMs: PERIOD_WAIT_MS, since, accept })
+}

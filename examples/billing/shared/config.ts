@@ -1,0 +1,42 @@
+/** What a node is told by its environment. */
+export interface Config {
+  /** Path of the SQLite file with the invoices. */
+  readonly database: string
+  /** Path of the SQLite file with the ledger (or, in the plain application, the lock). */
+  readonly ledger: string
+  /** Path of customers.csv. */
+  readonly customers: string
+  /** How long a silent node is believed to be alive, milliseconds. */
+  readonly leaseMs: number
+  readonly release: string
+  /** A release that does not live long: it starts, and exits with code 1. */
+  readonly broken: boolean
+}
+
+/** One set of names for the two sides. */
+export function toEnvironment(config: Config): Record<string, string> {
+  return {
+    BILLING_DATABASE: config.database,
+    BILLING_LEDGER: config.ledger,
+    BILLING_CUSTOMERS: config.customers,
+    BILLING_LEASE_MS: String(config.leaseMs),
+    BILLING_RELEASE: config.release,
+    BILLING_BROKEN: config.broken ? 'yes' : 'no',
+  }
+}
+
+export function fromEnvironment(environment: NodeJS.ProcessEnv = process.env): Config {
+  const read = (name: string): string => {
+    const value = environment[name]
+    if (value === undefined || value === '') throw new Error(`${name} is not set`)
+    return value
+  }
+  return {
+    database: read('BILLING_DATABASE'),
+    ledger: read('BILLING_LEDGER'),
+    customers: read('BILLING_CUSTOMERS'),
+    leaseMs: Number(read('BILLING_LEASE_MS')),
+    release: read('BILLING_RELEASE'),
+    broken: read('BILLING_BROKEN') === 'yes',
+  }
+}
