@@ -73,11 +73,14 @@ async function listen(w: World, store: World['store']): Promise<Ear> {
     hear()
   })
   const next = async () => {
+    // A store's timers keep no process alive; this one does, as long as the test waits.
+    const awake = setInterval(() => {}, MINUTE)
     while (heard.length <= taken) {
       await new Promise<void>((resolve) => {
         hear = resolve
       })
     }
+    clearInterval(awake)
     return heard[taken++] ?? Number.NaN
   }
   return { heard, next, end }
