@@ -110,7 +110,7 @@ export class FixedTimeSchedule implements Schedule {
       if (wall === null || wall <= after) return null
       const { instant, gap: around } = this.timeline.place(wall)
       const gap = around ?? this.timeline.gapBefore(wall)
-      if (gap === null || (this.dstGap === 'skip' && around === null)) return occurrenceOf(wall, wall, instant)
+      if (gap === null) return occurrenceOf(wall, wall, instant)
       const first = this.dstGap === 'next' ? this.firstIn(gap, after) : null
       if (first !== null) return occurrenceOf(first, this.lastIn(gap), instant)
       if (around === null) return occurrenceOf(wall, wall, instant)
