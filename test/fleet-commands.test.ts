@@ -62,6 +62,22 @@ describe('trigger', () => {
     expect((await world.runs('it')).map(({ key, state }) => [key, state])).toEqual([[run.key, 'succeeded']])
   })
 
+  it('is refused where somebody else used its key with other data while its own commit was in doubt', async () => {
+    const { world, a, commands } = await fleet()
+    const b = world.node('b', [], { options: { attends: false } })
+    await world.started(b)
+    let met = false
+    a.fate = (call) => {
+      if (call !== 'commit' || met) return null
+      met = true
+      return { lost: 'request', deadlineMs: 500 }
+    }
+    const mine = commands.trigger('app:it', { key: 'k', data: 'mine' })
+    mine.catch(() => undefined)
+    await within(world, b.node.commands.trigger('app:it', { key: 'k', data: 'theirs' }))
+    await expect(within(world, mine)).rejects.toMatchObject({ code: 'REQUEST_CONFLICT' })
+  })
+
   it('makes one run although its commit comes twice, or late', async () => {
     const { world, a, commands } = await fleet()
     let met = 0

@@ -12,7 +12,7 @@ import { withRun } from './run.js'
 import { abortReason } from './signal.js'
 
 /** A handler that has not ended this long after its signal is given up: its place here is free, it stays visible. */
-export const OBEY_MS = 5_000
+const OBEY_MS = 5_000
 
 /** What a handler did. */
 type Ending =

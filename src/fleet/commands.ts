@@ -52,8 +52,8 @@ export class Commands {
     const request = this.request(input, input.key === undefined ? undefined : requestId(job, input.key))
     const repeated = await this.carryOut(job, request, (aggregate, ctx) => trigger(aggregate, { request, data }, ctx))
     const run = await this.run({ job, key: manualKey(request.id) })
-    const isOther = repeated !== null && (repeated.kind !== 'triggered' || canonical(run.data) !== canonical(data))
-    if (isOther) {
+    // Compared also where this call seems to have made it: in doubt somebody else's may have come first.
+    if ((repeated !== null && repeated.kind !== 'triggered') || canonical(run.data) !== canonical(data)) {
       const message = `Job '${job}' was triggered with key '${input.key}' before, with other data: use a new key for a new request.`
       throw new FleetcronError('REQUEST_CONFLICT', message)
     }

@@ -8,7 +8,7 @@ export interface Logger {
 export type Level = 'info' | 'warn' | 'error'
 
 /** A line: the words first, then `key=value` pairs; values with spaces are quoted, absent ones left out. */
-export function formatLine(message: string, fields: Readonly<Record<string, unknown>>): string {
+function formatLine(message: string, fields: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(fields).flatMap(([key, value]) => {
     if (value === undefined || value === null) return []
     return [`${key}=${formatValue(value)}`]

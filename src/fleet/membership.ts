@@ -2,7 +2,7 @@ import { BUCKETS, hash32 } from '../ledger/index.js'
 import type { NodeSummary } from '../store/port.js'
 
 /** A node counts as live while it was seen this recently. */
-export const LIVE_MS = 25_000
+const LIVE_MS = 25_000
 
 /** So many nodes look after the jobs of others when their owner does not; the rest find them at their beats. */
 const WATCHERS = 3

@@ -1,7 +1,7 @@
 import { FleetcronError } from '../errors.js'
 
 /** What a row keeps of a handler's result, in bytes of JSON. */
-export const RESULT_LIMIT = 16 * 1024
+const RESULT_LIMIT = 16 * 1024
 
 /** A handler's result as JSON. One that cannot be kept is dropped and told: the work is done, so the run has succeeded. */
 export function keepResult(value: unknown): { readonly json: string | null; readonly dropped: FleetcronError | null } {

@@ -5,7 +5,7 @@ import type { Clock, Timer } from './clock.js'
 export type LostWhy = 'lease' | 'suspend' | 'refused'
 
 /** Part of the lease that is never used: what clocks may drift, and what a signal needs to reach a handler. */
-export const MARGIN = 0.1
+const MARGIN = 0.1
 
 /**
  * One lease term as its node sees it. Belief is inside the truth: the store's lease runs from the moment it handles a
