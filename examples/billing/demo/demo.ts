@@ -57,7 +57,10 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     () => stage.fail(new DemoFailure(`not finished within ${DEADLINE_MS / 1000} s`)),
     DEADLINE_MS,
   )
-  const letGo = endWithSignals(stage, () => options.keep ?? rmSync(folder, { recursive: true, force: true }))
+  const cleanUp = () => {
+    if (options.keep === null) rmSync(folder, { recursive: true, force: true })
+  }
+  const letGo = endWithSignals(stage, cleanUp)
   try {
     introduce(options, customers)
     openDatabase(files.database).close()
@@ -73,10 +76,10 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     return report(reckoning, stage, options)
   } finally {
     clearTimeout(deadline)
-    stage.clear()
-    await Promise.all(stage.nodes.map((node) => node.exit))
+    await stage.clear()
+    stage.fail(new DemoFailure('the play is over'))
     letGo()
-    if (options.keep === null) rmSync(folder, { recursive: true, force: true })
+    cleanUp()
   }
 }
 
@@ -122,10 +125,10 @@ function prepareFolder(keep: string | null): string {
 
 /** Ctrl-C, and its likes, leave nothing running and nothing lying about. Returns how to undo that. */
 function endWithSignals(stage: Stage, cleanUp: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
-  const end = (signal: NodeJS.Signals) => {
-    stage.clear()
+  const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+  const signals = Object.keys(codes) as (keyof typeof codes)[]
+  const end = async (signal: NodeJS.Signals) => {
+    await stage.clear()
     cleanUp()
     process.exit(codes[signal as keyof typeof codes])
   }

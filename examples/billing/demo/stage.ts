@@ -44,6 +44,7 @@ export class Stage {
   readonly history: Heard[] = []
   private readonly waiting = new Set<Waiting>()
   private failure: DemoFailure | null = null
+  private over = false
 
   constructor(private readonly options: StageOptions) {}
 
@@ -84,17 +85,22 @@ export class Stage {
   async end(node: NodeProcess, withinMs: number): Promise<Exit> {
     node.mayEnd = true
     return within(withinMs, `${node.name} (process ${node.pid}) ended`, (resolve) => {
-      void node.exit.then(resolve)
+      void node.exit.then((exit) => {
+        if (!this.over) resolve(exit)
+      })
       return () => undefined
     })
   }
 
-  /** Ends everything that still lives, stopped processes too. */
-  clear(): void {
-    for (const node of this.living()) {
+  /** Ends everything that still lives, stopped processes too. Nothing is heard of any more: the play stands still. */
+  async clear(): Promise<void> {
+    this.over = true
+    const living = this.living()
+    for (const node of living) {
       node.mayEnd = true
       node.signal('SIGKILL')
     }
+    await Promise.all(living.map((node) => node.exit))
   }
 
   /** Ends every wait with an error. */
@@ -111,6 +117,7 @@ export class Stage {
   }
 
   private hear(heard: Heard): void {
+    if (this.over) return
     this.history.push(heard)
     this.options.heard(heard)
     for (const one of [...this.waiting]) if (one.accept(heard)) one.resolve(heard)
