@@ -1,6 +1,7 @@
 import type { Occurrence, Schedule } from '../schedule/types.js'
 import type { Draft } from './draft.js'
 import { follows, queueOccurrences, recordFate, widen } from './rows.js'
+import type { Reason } from './states.js'
 import { behind, dueStretch, type Stretch } from './stretch.js'
 
 const HOUR_MS = 3_600_000
@@ -99,7 +100,7 @@ function isCatchUp(run: { readonly cause: string }): boolean {
 }
 
 /** Records what is due up to an instant as missed and moves on. */
-function miss(draft: Draft, schedule: Schedule, until: number, reason: string): void {
+function miss(draft: Draft, schedule: Schedule, until: number, reason: Reason<'missed'>): void {
   const stretch = dueStretch(draft, schedule, until)
   if (stretch === null) return
   recordFate(draft, 'missed', reason, stretch)

@@ -4,5 +4,5 @@ export type { AttendContext, Context, Decision, Outcome, Request } from './conte
 export { type DefineInput, define } from './define.js'
 export { WINDOW } from './limits.js'
 export { settleRun } from './settle.js'
-export { isLive, isReachable, isTransition, TRANSITIONS } from './states.js'
+export { isLive, isReachable, isTransition, REASONS, TRANSITIONS } from './states.js'
 export { BUCKETS, bucketOf, cleanText, hash32 } from './text.js'

@@ -1,6 +1,7 @@
 import type { Occurrence, Schedule } from '../schedule/types.js'
 import type { Draft } from './draft.js'
 import { follows, queueOccurrences, recordFate, widen } from './rows.js'
+import type { Reason } from './states.js'
 import { askToStop } from './stop.js'
 import type { Run } from './types.js'
 
@@ -15,6 +16,8 @@ export function placeFresh(draft: Draft, schedule: Schedule, fresh: Occurrence):
   const policy = before < draft.definition.concurrency ? 'none' : draft.definition.overlap
   POLICIES[policy](draft, schedule, fresh)
 }
+
+const REPLACED: Reason<'skipped'> = 'replaced'
 
 const POLICIES = {
   none(draft: Draft, _schedule: Schedule, fresh: Occurrence): void {
@@ -43,7 +46,7 @@ const POLICIES = {
     const why = `replaced by ${fresh.key}`
     for (const run of others.slice(0, tooMany)) {
       if (run.place) askToStop(draft, run, { kind: 'replace', at: draft.now, by: 'fleetcron', why })
-      else draft.step(run, 'replace', { ...run, state: 'skipped', reason: 'replaced', endedAt: draft.now })
+      else draft.step(run, 'replace', { ...run, state: 'skipped', reason: REPLACED, endedAt: draft.now })
     }
     queueOccurrences(draft, 'schedule', only(fresh))
   },

@@ -2,6 +2,7 @@ import type { AttendContext } from './context.js'
 import type { Draft } from './draft.js'
 import { UNCHARGED_REPEATS } from './limits.js'
 import { endAttempt } from './settle.js'
+import type { Reason } from './states.js'
 import { stopReason } from './stop.js'
 import type { EndedSession, Run } from './types.js'
 
@@ -32,12 +33,14 @@ function recoverOne(draft: Draft, ctx: AttendContext, run: Run, ended: EndedSess
   const excused = run.repeats < UNCHARGED_REPEATS && isExcused(ctx, ended)
   if (draft.definition.recover === 0 || (!excused && run.recoveries >= draft.definition.recover)) {
     draft.failures = 'count'
-    draft.step(run, 'give-up', { ...lost, state: 'failed', reason: 'lost', place: false, endedAt: draft.now })
+    draft.step(run, 'give-up', { ...lost, state: 'failed', reason: LOST, place: false, endedAt: draft.now })
     return
   }
   const charge = excused ? { repeats: run.repeats + 1 } : { recoveries: run.recoveries + 1 }
   draft.step(run, 'recover', { ...lost, ...charge, state: 'queued', readyAt: 0 })
 }
+
+const LOST: Reason<'failed'> = 'lost'
 
 /** A loss is not the run's fault where its node lives on, or where this node could not reach the store either. */
 function isExcused(ctx: AttendContext, ended: EndedSession): boolean {

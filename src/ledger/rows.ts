@@ -1,6 +1,7 @@
 import { dateOf } from '../schedule/index.js'
 import type { Occurrence, Schedule } from '../schedule/types.js'
 import type { Draft } from './draft.js'
+import type { Reason } from './states.js'
 import { behind, type Stretch } from './stretch.js'
 import type { Cause, Covers, Lane, Run } from './types.js'
 
@@ -52,7 +53,12 @@ export function widen(draft: Draft, run: Run, stretch: Stretch): Run {
 }
 
 /** Records occurrences that are not worked on; those that follow with the same fate and reason extend the row. */
-export function recordFate(draft: Draft, state: 'skipped' | 'missed', reason: string, stretch: Stretch): Run {
+export function recordFate<State extends 'skipped' | 'missed'>(
+  draft: Draft,
+  state: State,
+  reason: Reason<State>,
+  stretch: Stretch,
+): Run {
   const last = draft.header.lastFate?.run
   const isSame = last?.state === state && last.reason === reason && draft.now - last.createdAt < EXTEND_MS
   const run = isSame

@@ -1,6 +1,7 @@
 import type { Outcome } from './context.js'
 import { TEXT_LIMITS, UNCHARGED_REPEATS } from './limits.js'
 import { retryDelayMs } from './retry.js'
+import type { REASONS, Reason } from './states.js'
 import { stopReason } from './stop.js'
 import { cleanText, keptJson } from './text.js'
 import type { AttemptOutcome, Definition, Run, RunError, Settlement } from './types.js'
@@ -73,11 +74,11 @@ export function endAttempt(run: Run, outcome: AttemptOutcome, note: string | nul
   return { ...run, attempts }
 }
 
-function terminal(
+function terminal<State extends 'succeeded' | 'failed' | 'cancelled'>(
   run: Run,
-  state: 'succeeded' | 'failed' | 'cancelled',
+  state: State,
   outcome: AttemptOutcome,
-  reason: string | null,
+  reason: State extends keyof typeof REASONS ? Reason<State> : null,
   note: string | null,
   now: number,
 ): Run {

@@ -26,6 +26,16 @@ export const TRANSITIONS = [
 
 export type RunEvent = (typeof TRANSITIONS)[number]['event']
 
+/** Every reason a row may give for its state: machine words, explained in docs/ledger.md. */
+export const REASONS = {
+  skipped: ['overlap', 'queue-full', 'replaced'],
+  missed: ['too-old', 'too-many', 'policy', 'paused'],
+  failed: ['error', 'timeout', 'lost', 'handed-back'],
+  cancelled: ['cancelled', 'replaced', 'retired'],
+} as const satisfies Partial<Record<RunState, readonly string[]>>
+
+export type Reason<State extends keyof typeof REASONS = keyof typeof REASONS> = (typeof REASONS)[State][number]
+
 /** The states in which a run still has something before it. */
 export function isLive(state: RunState): boolean {
   return state === 'queued' || state === 'running'
@@ -37,13 +47,11 @@ export function isTransition(from: RunState | null, event: RunEvent, to: RunStat
 }
 
 /**
- * Whether one atomic write may take a row from one state to another: a step of the table, or recovery (hand-back) and
- * the next grant in one.
+ * Whether one atomic write may take a row from one state to another: by a step of the table, or by two that pass through
+ * the queue (recovered and granted, or queued and granted, or queued and cancelled because its job retires).
  */
 export function isReachable(from: RunState | null, to: RunState): boolean {
-  return (
-    TRANSITIONS.some((row) => row.from === from && row.to === to) ||
-    (to === 'running' && (from === 'running' || from === null)) ||
-    (to === 'cancelled' && from === null)
-  )
+  const isStep = TRANSITIONS.some((row) => row.from === from && row.to === to)
+  const isThroughQueue = from === null ? to === 'running' || to === 'cancelled' : from === 'running' && to === 'running'
+  return isStep || isThroughQueue
 }

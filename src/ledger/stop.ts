@@ -1,4 +1,5 @@
 import type { Draft } from './draft.js'
+import type { Reason } from './states.js'
 import type { Run, Stop } from './types.js'
 
 /** Asks a run to stop: its holder where somebody works on it, who learns it from the next beat; else it ends at once. */
@@ -21,10 +22,10 @@ export function cancelRetired(draft: Draft): void {
 }
 
 /** The reason of a run that ended because it was asked to. */
-export function stopReason(kind: Stop['kind']): string {
+export function stopReason(kind: Stop['kind']): Reason<'cancelled'> {
   return kind === 'replace' ? 'replaced' : 'cancelled'
 }
 
-function cancelQueued(draft: Draft, run: Run, reason: string): void {
+function cancelQueued(draft: Draft, run: Run, reason: Reason<'cancelled'>): void {
   draft.step(run, 'cancel', { ...run, state: 'cancelled', reason, place: false, endedAt: draft.now })
 }

@@ -64,7 +64,7 @@ export interface Run {
   readonly cause: Cause
   readonly lane: Lane
   readonly state: RunState
-  /** Machine word for a fate or failure: `overlap`, `queue-full`, `replaced`, `too-old`, `too-many`, `paused`, `policy`, `error`, `timeout`, `lost`, `retired`, … */
+  /** Machine word for a fate or failure, one of `REASONS`; null while it lives and when it succeeded. */
   readonly reason: string | null
   /** The occurrences it covers; null for a manual run. Frozen at the first grant. */
   readonly covers: Covers | null

@@ -72,6 +72,7 @@ export class Book {
   known: StoredDefinition[] = []
   readonly changes: Change[] = []
   zones: ZoneData = zonesOf()
+  release: string | null = '1.0'
   private ids = 0
 
   constructor(
@@ -143,7 +144,7 @@ export class Book {
         ...this.names,
         hash,
         content,
-        release: '1.0',
+        release: this.release,
         by: 'test',
         known: this.known,
         carried,

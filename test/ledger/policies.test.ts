@@ -49,7 +49,7 @@ function expected({ overlap, catchUp, holder, found }: Case): { rows: string[]; 
   const { rows, joined } = PASSED[catchUp][found]
   const { fresh } = FOUND[found]
   const fate = fresh === null || joined ? null : FRESH[holder][overlap]
-  const isOpen = holder === 'nobody' || fate?.holder === 'cancelled(replaced)'
+  const isOpen = holder === 'nobody' || fate?.holder === 'is cancelled, replaced'
   let granted = false
   const state = (): string => {
     if (!isOpen || granted) return 'queued'
@@ -80,7 +80,7 @@ describe('overlap × catch-up × what is found', () => {
     const after = book.row(holder.key)
     expect(after.stop?.kind ?? null).toBe(wanted.holder === 'goes on' ? null : 'replace')
     const goesOn = one.holder === 'retrying' ? 'queued' : 'running'
-    expect(after.state).toBe(wanted.holder === 'cancelled(replaced)' ? 'cancelled' : goesOn)
+    expect(after.state).toBe(wanted.holder === 'is cancelled, replaced' ? 'cancelled' : goesOn)
   })
 })
 

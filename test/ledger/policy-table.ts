@@ -20,7 +20,7 @@ export type Holder = keyof typeof HOLDERS
 /** A fresh occurrence that is not joined with catch-up: its row, and what becomes of the holder. */
 export interface FreshFate {
   readonly row: 'starts' | 'waits' | 'skipped(overlap)'
-  readonly holder: 'goes on' | 'is asked to stop' | 'cancelled(replaced)'
+  readonly holder: 'goes on' | 'is asked to stop' | 'is cancelled, replaced'
 }
 
 const starts: FreshFate = { row: 'starts', holder: 'goes on' }
@@ -30,7 +30,7 @@ const skipped: FreshFate = { row: 'skipped(overlap)', holder: 'goes on' }
 export const FRESH: Record<Holder, Record<Overlap, FreshFate>> = {
   nobody: { skip: starts, wait: starts, merge: starts, replace: starts },
   fresh: { skip: skipped, wait: waits, merge: waits, replace: { row: 'waits', holder: 'is asked to stop' } },
-  retrying: { skip: skipped, wait: waits, merge: waits, replace: { row: 'starts', holder: 'cancelled(replaced)' } },
+  retrying: { skip: skipped, wait: waits, merge: waits, replace: { row: 'starts', holder: 'is cancelled, replaced' } },
   manual: { skip: waits, wait: waits, merge: waits, replace: waits },
   backfill: { skip: waits, wait: waits, merge: waits, replace: waits },
   'catch-up': { skip: waits, wait: waits, merge: waits, replace: waits },
