@@ -112,7 +112,7 @@ export class Attempt {
     const { run, session } = this.grant
     const stale = staleToken(ending.error)
     if (stale !== null && stale.resource === run.resource && stale.token === run.token && session.believed()) {
-      return { kind: 'refused-by-fence', token: stale.highest }
+      return { kind: 'refused-by-fence', token: stale.highest, called: true }
     }
     return { kind: 'threw', error: describeError(ending.error) }
   }

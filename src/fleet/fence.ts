@@ -31,7 +31,7 @@ export async function prepareEffects(
       await ensured.ready()
       if (!grant.definition.fence) return null
       const raised = await within(clock, TRY_MS, effects.raise(resource, token))
-      return raised.raised ? null : { kind: 'refused-by-fence', token: raised.token }
+      return raised.raised ? null : { kind: 'refused-by-fence', token: raised.token, called: false }
     } catch (error) {
       const { message } = describeError(error)
       const why = `the business database is away: ${message}`

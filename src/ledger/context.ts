@@ -58,7 +58,7 @@ export type Outcome =
   /** It was asked to stop (cancel or replace). */
   | { readonly kind: 'cancelled'; readonly why: 'cancel' | 'replace' }
   /**
-   * A fence showed a higher token although the session is good: repeated without charge, with a token above it. `called`
-   * (default false) says that the handler had been called, as in a hand-back.
+   * A fence showed a higher token although the session is good: repeated as after a hand-back, with a token above it.
+   * Called: it was met inside the handler; otherwise the fence was refused when it was to be raised.
    */
-  | { readonly kind: 'refused-by-fence'; readonly token: number; readonly called?: boolean }
+  | { readonly kind: 'refused-by-fence'; readonly token: number; readonly called: boolean }

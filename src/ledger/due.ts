@@ -57,9 +57,10 @@ function endPause(draft: Draft): boolean {
   return true
 }
 
+/** Counts the runs that were failed so far, one that was given up in this very change included. */
 function pauseAfterFailures(draft: Draft): void {
   const { pauseAfter } = draft.definition
-  const { failures } = draft.job.tally
+  const failures = draft.job.tally.failures + (draft.failures === 'count' ? 1 : 0)
   if (pauseAfter === null || failures < pauseAfter || draft.header.pause !== null) return
   const why = `${failures} failures in a row (pauseAfter: ${pauseAfter}); resume the job when its cause is mended`
   draft.header.pause = { since: draft.now, until: null, by: 'fleetcron', why }

@@ -60,7 +60,7 @@ export function settleRun(run: Run, definition: Definition, outcome: Outcome, no
       return { ...base, ...handBack(run, definition, outcome.why, outcome.called, now) }
     case 'refused-by-fence': {
       const why = `a fence showed token ${outcome.token}`
-      return { ...base, ...handBack(run, definition, why, outcome.called ?? false, now), tokenFloor: outcome.token }
+      return { ...base, ...handBack(run, definition, why, outcome.called, now), tokenFloor: outcome.token }
     }
   }
 }

@@ -150,12 +150,16 @@ describe('pauseAfter', () => {
     expect(book.attendAt('2026-11-29T10:04:00Z')).toHaveLength(1)
   })
 
-  test('a run given up after lost nodes counts', () => {
-    const book = job({ pauseAfter: 1, recover: 0 })
-    book.attendAt('2026-11-29T10:01:00Z')
-    book.attend({ session: 's2', ended: book.ended('s1') })
-    expect(book.attendAt('2026-11-29T10:02:00Z')).toEqual([])
-    expect(book.aggregate().header.pause?.by).toBe('fleetcron')
+  test('a run given up after lost nodes counts at once: what waits for its place is not started', () => {
+    const book = job({ pauseAfter: 2, recover: 0, overlap: 'wait' })
+    book.settle(book.attendAt('2026-11-29T10:01:00Z')[0] ?? book.row(''), failed)
+    book.attendAt('2026-11-29T10:02:00Z')
+    book.attendAt('2026-11-29T10:03:00Z')
+    expect(book.attend({ session: 's2', ended: book.ended('s1') })).toEqual([])
+    expect(book.row('2026-11-29T10:02Z')).toMatchObject({ state: 'failed', reason: 'lost' })
+    expect(book.row('2026-11-29T10:03Z').state).toBe('queued')
+    expect(book.aggregate()).toMatchObject({ header: { pause: { by: 'fleetcron' } }, tally: { failures: 2 } })
+    expect(book.attendAt('2026-11-29T10:04:00Z')).toEqual([])
   })
 
   test('resume starts it again; a timed pause in place of it does so too', () => {

@@ -129,29 +129,29 @@ describe('a handler that threw', () => {
 
 describe('the delay of a retry', () => {
   const retry = { limit: 9, delayMs: 1_000, factor: 2, maxDelayMs: 60_000 }
-  const delay = (retries: number, key = 'k', terms = retry) => retryDelayMs({ job: 'svc:job', key, retries }, terms)
+  const delayMs = (retries: number, key = 'k', terms = retry) => retryDelayMs({ job: 'svc:job', key, retries }, terms)
 
   test('grows by the factor up to its ceiling, less at most a quarter', () => {
     for (const [retries, full] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
       for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
-        expect(delay(retries, key)).toBeLessThanOrEqual(full)
-        expect(delay(retries, key)).toBeGreaterThan(full * 0.75 - 1)
+        expect(delayMs(retries, key)).toBeLessThanOrEqual(full)
+        expect(delayMs(retries, key)).toBeGreaterThan(full * 0.75 - 1)
       }
     }
   })
 
   test('its jitter is a function of run and count, the same on every node, and differs between them', () => {
-    expect([delay(0), delay(1), delay(0, 'other')]).toEqual([927, 1876, 864])
-    const spread = Array.from({ length: 200 }, (_, i) => delay(0, `key ${i}`))
+    expect([delayMs(0), delayMs(1), delayMs(0, 'other')]).toEqual([927, 1876, 864])
+    const spread = Array.from({ length: 200 }, (_, i) => delayMs(0, `key ${i}`))
     expect(new Set(spread).size).toBeGreaterThan(100)
     expect(Math.min(...spread)).toBeLessThan(780)
     expect(Math.max(...spread)).toBeGreaterThan(970)
   })
 
   test('is a number for any terms', () => {
-    expect(delay(5_000)).toBeGreaterThan(44_999)
-    expect(delay(5_000, 'k', { ...retry, delayMs: 0 })).toBe(0)
-    expect(delay(3, 'k', { ...retry, factor: 0 })).toBe(0)
+    expect(delayMs(5_000)).toBeGreaterThan(44_999)
+    expect(delayMs(5_000, 'k', { ...retry, delayMs: 0 })).toBe(0)
+    expect(delayMs(3, 'k', { ...retry, factor: 0 })).toBe(0)
   })
 })
 
@@ -270,7 +270,7 @@ describe('a fence that shows a higher token', () => {
   test('raises the floor: the next attempt is uncharged and above it', () => {
     const { book, run } = granted()
     const shown = run.token + 5_000_000_000
-    book.settle(run, { kind: 'refused-by-fence', token: shown })
+    book.settle(run, { kind: 'refused-by-fence', token: shown, called: false })
     expect(book.row(KEY)).toMatchObject({ state: 'queued', place: true, repeats: 0, recoveries: 0, retries: 0 })
     expect(book.row(KEY).attempts[0]).toMatchObject({
       outcome: 'handed-back',
