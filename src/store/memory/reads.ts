@@ -73,10 +73,11 @@ export function prune(state: State, query: PruneQuery, now: number): number {
   for (const entry of state.jobs.values()) {
     const extendable = entry.row.header.lastFate?.key
     for (const row of entry.runs.values()) {
-      const { key, cause, endedAt } = row.run
+      const { key, cause, endedAt, state: runState } = row.run
       if (removed >= limit) return removed
       const end = cause === 'manual' || cause === 'backfill' ? requestsBefore : before
-      if (endedAt === null || endedAt >= end || key === extendable) continue
+      const isLive = runState === 'queued' || runState === 'running'
+      if (isLive || endedAt === null || endedAt >= end || key === extendable) continue
       state.dropRun(entry, row)
       removed++
     }

@@ -103,8 +103,7 @@ function page(state: State, query: AttendQuery, now: number): { entries: JobEntr
   }
   const until = (bucket: number) => (query.buckets.has(bucket) ? now : now - query.graceMs)
   const from = 'due' in mark ? mark.due : null
-  const enough = wanted + names.size
-  for (const wake of names.size < wanted ? state.wakes.due(query.services, until, from, enough) : []) {
+  for (const wake of names.size < wanted ? state.wakes.due(query.services, until, from, wanted) : []) {
     if (names.size < wanted && !names.has(wake.job)) names.set(wake.job, { due: wake })
   }
   const shown = [...names].slice(0, query.limit)

@@ -54,9 +54,8 @@ function page(
     for (const job of toRecover(ledger, query.services, mark.recovered, wanted)) found.set(job, { recovered: job })
   }
   if (found.size < wanted) {
-    // A job that is both to recover and due stands in the page once, so as many more are asked for.
     const from = 'due' in mark ? mark.due : ([ANY_TIME, ''] as const)
-    for (const [at, job] of due(ledger, { query, mask, from, limit: wanted + found.size }, now)) {
+    for (const [at, job] of due(ledger, { query, mask, from, limit: wanted }, now)) {
       if (found.size < wanted && !found.has(job)) found.set(job, { due: [at, job] })
     }
   }

@@ -51,7 +51,7 @@ export function runColumns(run: Run): Record<string, SqliteValue> {
     token: run.token,
     session: run.session,
     attempt_id: run.attemptId,
-    ended_at: isLive ? null : (run.endedAt ?? run.createdAt),
+    ended_at: isLive ? null : run.endedAt,
     body: JSON.stringify(run),
   }
 }

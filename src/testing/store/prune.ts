@@ -10,7 +10,8 @@ export const PRUNE: Cases = {
     const ended = (key: string, endedAt: number, state: Run['state'] = 'succeeded') =>
       queued('billing:a', key, { state, endedAt, attemptId: `${key}.1` })
     const rows = [ended('old', START - 1), ended('edge', START), ended('skipped', START - DAY, 'skipped')]
-    const read = await w.job('billing:a', {}, [...rows, queued('billing:a', 'waits', { createdAt: START - 99 * DAY })])
+    const waits = queued('billing:a', 'waits', { createdAt: START - 99 * DAY, endedAt: START - DAY })
+    const read = await w.job('billing:a', {}, [...rows, waits])
     await w.running(session, 'billing:b')
     assert.equal(await w.store.prune({ before: START, limit: 100 }), 2)
     assert.deepEqual(
@@ -23,6 +24,16 @@ export const PRUNE: Cases = {
     )
     assert.deepEqual(await w.read('billing:a'), read, 'the job, its cursor and its window are untouched')
     assert.equal(await w.store.prune({ before: START, limit: 100 }), 0)
+  },
+
+  'events that happened before the instant go': async (w) => {
+    const notes = [-1, 0, 1].map((ms) => event(`e${ms}`, 'billing:a', { kind: 'defined', at: START + ms }))
+    await w.won(change('c1', await w.job('billing:a'), { events: notes }))
+    assert.equal(await w.store.prune({ before: START, limit: 100 }), 1)
+    assert.deepEqual(
+      (await w.store.events({ limit: 9 })).map((note) => note.id),
+      ['e1', 'e0'],
+    )
   },
 
   'at most so many rows go at once': async (w) => {

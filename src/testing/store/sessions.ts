@@ -178,6 +178,18 @@ export const SESSIONS: Cases = {
     assert.equal((await w.attend(other, { services: ['mail', SERVICE] })).jobs.length, 1)
   },
 
+  'a beat that ends a session whose lease has passed marks it at once': async (w) => {
+    const [lost, other] = [await w.begin(), await w.begin()]
+    await w.running(lost, 'billing:a')
+    w.pass(LEASE_MS + 1)
+    assert.equal((await w.beat(lost, { end: true })).alive, false)
+    const markedAt = w.now
+    w.pass(SECOND)
+    await w.beat(lost, { end: true })
+    const { ended } = await w.attend(other)
+    assert.equal(ended.get(lost.id)?.endedAt, markedAt, 'the first mark stays as it is')
+  },
+
   'the next end is the earliest lease end of another session that holds runs': async (w) => {
     const [first, second, idle] = [await w.begin(), await w.begin(), await w.begin()]
     assert.equal((await w.attend(idle)).nextEndAt, null)
@@ -188,9 +200,13 @@ export const SESSIONS: Cases = {
     const ends = { first: START + LEASE_MS, second: w.now + LEASE_MS }
     assert.equal((await w.attend(idle)).nextEndAt, ends.first)
     assert.equal((await w.beat(idle)).nextEndAt, ends.first)
-    assert.equal((await w.beat(first)).nextEndAt, ends.second, 'not its own')
-    await w.beat(second, { end: true })
-    assert.equal((await w.attend(idle)).nextEndAt, w.now + LEASE_MS, 'not that of an ended one')
+    await w.beat(first, { end: true })
+    assert.equal((await w.attend(idle)).nextEndAt, ends.second, 'not that of an ended one')
+    const short = await w.begin({ leaseMs: SECOND })
+    await w.running(short, 'billing:c')
+    assert.equal((await w.beat(short)).nextEndAt, ends.second, 'not its own')
+    assert.equal((await w.attend(short)).nextEndAt, ends.second, 'not its own')
+    assert.equal((await w.attend(idle)).nextEndAt, w.now + SECOND)
   },
 }
 

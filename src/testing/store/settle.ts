@@ -161,6 +161,22 @@ export const SETTLE: Cases = {
     assert.equal((await w.read('billing:a')).header.wakeAt, w.now)
   },
 
+  'what counts is how many runs wait by the last commit': async (w) => {
+    const session = await w.begin()
+    const none = { schedule: 0, manual: 0, backlog: 0 }
+    for (const [i, lane] of (['schedule', 'manual', 'backlog'] as const).entries()) {
+      const job = `billing:${i}`
+      const run = await w.running(session, job, { wakeAt: START + DAY, waiting: none })
+      await w.won(change(w.id('change'), await w.read(job), { head: { waiting: { ...none, [lane]: 1 } } }))
+      await w.store.settle([settlement(run, w.now)])
+      assert.equal((await w.read(job)).header.wakeAt, w.now, 'a run has come to wait')
+    }
+    const run = await w.running(session, 'billing:a', { wakeAt: START + DAY, waiting: { ...none, manual: 1 } })
+    await w.won(change(w.id('change'), await w.read('billing:a'), { head: { waiting: none } }))
+    await w.store.settle([settlement(run, w.now)])
+    assert.equal((await w.read('billing:a')).header.wakeAt, START + DAY, 'none waits any more')
+  },
+
   'the tally counts failures, and only grows in what succeeded and which token was seen': async (w) => {
     const session = await w.begin()
     const steps = [
