@@ -19,24 +19,13 @@ export function manualKey(requestId: string): string {
   return `manual:${requestId}`
 }
 
-/**
- * Starts the job once, now or as soon as a place is free. Refused where `queue` manual runs already wait for one. `earlier` is the
- * run that this request made before, where there is one: the same data changes nothing, other data is refused.
- */
-export function trigger(
-  job: Aggregate,
-  input: { request: Request; data: string | null; earlier?: Run | null },
-  ctx: Context,
-): Decision {
-  const { request, earlier = null } = input
+/** Starts the job once, now or as soon as a place is free. Refused where `queue` manual runs already wait for one. */
+export function trigger(job: Aggregate, input: { request: Request; data: string | null }, ctx: Context): Decision {
+  const { request } = input
   const data = keptJson(input.data, TEXT_LIMITS.data)
   if (data === null && input.data !== null) return refuseData(job, input.data)
-  if (earlier !== null && earlier.data !== data) {
-    const message = `request ${request.id} started run ${earlier.key} of ${earlier.job} with other data: use another idempotency key`
-    return refused('REQUEST_CONFLICT', message)
-  }
   const key = manualKey(request.id)
-  if (earlier !== null || isTaken(ctx, key)) return { outcome: 'unchanged' }
+  if (isTaken(ctx, key)) return { outcome: 'unchanged' }
   return command(job, request, ctx, (draft) => {
     const full = refuseStart(draft)
     if (full !== null) return full

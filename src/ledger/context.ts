@@ -43,7 +43,7 @@ export type Decision =
   | { readonly outcome: 'unchanged' }
   | {
       readonly outcome: 'refused'
-      readonly code: 'QUEUE_FULL' | 'STATE_CONFLICT' | 'RUN_UNKNOWN' | 'OPTION_INVALID' | 'REQUEST_CONFLICT'
+      readonly code: 'QUEUE_FULL' | 'STATE_CONFLICT' | 'RUN_UNKNOWN' | 'OPTION_INVALID'
       readonly message: string
     }
 

@@ -31,7 +31,6 @@ export const TERMS: Definition = {
 interface Asked {
   readonly id: string
   readonly data: string | null
-  readonly earlier?: Run | null
   readonly until: number | null
   readonly run?: Run
   readonly from: number
@@ -39,8 +38,8 @@ interface Asked {
 }
 
 const COMMANDS = {
-  trigger: (job: Aggregate, request: Request, { data, earlier = null }: Asked, ctx: Context) =>
-    ledger.trigger(job, { request, data, earlier }, ctx),
+  trigger: (job: Aggregate, request: Request, { data }: Asked, ctx: Context) =>
+    ledger.trigger(job, { request, data }, ctx),
   pause: (job: Aggregate, request: Request, { until }: Asked, ctx: Context) =>
     ledger.pause(job, { request, until }, ctx),
   resume: (job: Aggregate, request: Request, _: Asked, ctx: Context) => ledger.resume(job, { request }, ctx),
