@@ -1,4 +1,15 @@
-export type { BoundEffects, EffectAdapter, EffectOptions, Effects, OnceOptions, Register, TxOf } from './effect/port.js'
+export { createEffects } from './effect/effects.js'
+export { RetryTransaction, StaleTokenError } from './effect/errors.js'
+export type {
+  BoundEffects,
+  EffectAdapter,
+  EffectOptions,
+  Effects,
+  Kept,
+  OnceOptions,
+  Register,
+  TxOf,
+} from './effect/port.js'
 export { ERROR_CODES, type ErrorCode, FleetcronError } from './errors.js'
 export type { Clock, Timer } from './fleet/clock.js'
 export type { Asking, RunRef, TriggerRequest } from './fleet/commands.js'
