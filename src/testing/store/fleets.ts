@@ -60,9 +60,10 @@ export const FLEETS: Cases = {
     await here.job('billing:due', { wakeAt: START - 1, bucket: 1 })
     await here.job('billing:next', { wakeAt: START + SECOND, bucket: 1 })
     await here.running(await here.begin(), 'billing:running', { wakeAt: START + SECOND, bucket: 2 })
+    await there.job('billing:due', { wakeAt: START + DAY, bucket: 1 })
     await there.job('billing:later', { wakeAt: START + MINUTE, bucket: 1 })
     await there.job('billing:other', { wakeAt: START + DAY, bucket: 2 })
-    const session = await there.begin()
+    const session = await there.begin({ id: 'watcher' })
     const own = { buckets: buckets(2) }
     const seen = await there.attend(session, own)
     assert.deepEqual([seen.jobs, seen.nextWakeAt, seen.nextOtherWakeAt], [[], START + MINUTE, START + DAY])
