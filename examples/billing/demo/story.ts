@@ -29,10 +29,15 @@ function newsOf(heard: Heard): string | null {
     case 'ended':
       return `period ${clockOf(heard.period)}  ${heard.outcome}`
     case 'refused':
-      return `period ${clockOf(heard.period)}  LATE WRITE REFUSED by the ${heard.by}: ${heard.why}`
+      return `period ${clockOf(heard.period)}  LATE WRITE REFUSED by the ${heard.by}: ${shortened(heard.why)}`
     default:
       return null
   }
+}
+
+/** The first sentence, without the job and the run, which the line names already. */
+function shortened(why: string): string {
+  return why.replace(/^Job '.*?', run '.*?':? /, '').replace(/\. .*$|\.$/s, '')
 }
 
 /** The time of day of a period: `2026-11-29T16:45:02Z` is 16:45:02. */
