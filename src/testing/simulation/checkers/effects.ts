@@ -1,0 +1,55 @@
+import type { Checker, CheckerContext } from './checker.js'
+
+/**
+ * S4, S5: the business database. Every key has one effect, whatever happened to the ledger; and from the start of an
+ * attempt no older attempt of the same resource writes.
+ */
+export function checkEffects({ truth, broken }: CheckerContext): Checker {
+  /** The greatest token with which a fenced handler has been started, by resource. */
+  const started = new Map<string, number>()
+  const { business } = truth.world
+
+  return {
+    see(seen) {
+      if (seen.kind === 'handler-started') {
+        const grant = truth.grant(seen.job, seen.key, seen.token)
+        if (grant?.definition?.fence !== true) return
+        const { resource } = grant.run
+        const shows = business.fences.get(resource) ?? -1
+        if (shows < seen.token) {
+          broken(
+            'S4',
+            `${seen.job}/${seen.key}#${seen.token} was started while the fence of ${resource} shows ${shows}`,
+          )
+        }
+        started.set(resource, Math.max(started.get(resource) ?? 0, seen.token))
+      }
+      if (seen.kind === 'effect') {
+        for (const resource of seen.resources) {
+          const newest = started.get(resource) ?? 0
+          if ((seen.token ?? 0) < newest) {
+            broken('S4', `${seen.key} was written with token ${seen.token} after ${newest} had started on ${resource}`)
+          }
+        }
+        if (seen.invoices > 1) broken('S5', `${seen.key} was written with ${seen.invoices} invoices`)
+      }
+      if (seen.kind === 'once' && seen.error === null) {
+        const row = business.effects.get(seen.key)
+        if (row?.state !== 'done') broken('S5', `${seen.key} was reported as done and is not there`)
+        else if (JSON.parse(row.result ?? 'null') !== seen.result) {
+          broken('S5', `${seen.key} was reported with ${seen.result}, its first result is ${row.result}`)
+        }
+      }
+    },
+
+    end() {
+      const counts = new Map<string, number>()
+      for (const { key } of business.invoices) counts.set(key, (counts.get(key) ?? 0) + 1)
+      for (const [key, count] of counts) if (count > 1) broken('S5', `${key} has ${count} invoices`)
+      for (const key of business.effects.keys()) {
+        if (!counts.has(key)) broken('S5', `the effect ${key} is recorded and its invoice is not there`)
+      }
+      for (const key of counts.keys()) if (!business.effects.has(key)) broken('S5', `the invoice ${key} has no effect`)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { Run } from '../../../ledger/types.js'
+import type { Checker, CheckerContext } from './checker.js'
+
+/** What a start may take beyond its round trips: the second in line looks after its grace, a beat finds the rest. */
+const START_MS = 2_500
+
+/** Abandoned handlers, retries and the operator's last cancellations have ended by then. */
+const DRAINED_MS = 25_000
+
+/**
+ * L1, L3, S9 and what else must come to pass when nothing is in the way: the calm. Nothing due is left alone, nothing
+ * waits or runs for ever, no run is forgotten and no handler goes on that nobody owns.
+ */
+export function checkLiveness({ truth, broken }: CheckerContext): Checker {
+  /** Runs by when they were first seen due and unattended, or running without their handler. */
+  const handlers = new Set<string>()
+  /** Deaths of processes that held runs, by session. */
+  const lost = new Map<string, { readonly by: number; readonly process: string }>()
+  /** Attempts that are no longer their holder's, and when its beats could first say so. */
+
+  const drained = (): void => {
+    const { ledger, world } = truth
+    const now = world.storeNow
+    const alive = [...world.living.values()].filter((one) => !one.stopping)
+    if (alive.length === 0) return
+    for (const { header } of ledger.jobs()) {
+      const carried = alive.some((one) =>
+        world.plan.jobs.some((job) => header.job.endsWith(`:${job.id}`) && job.releases[one.release]),
+      )
+      if (header.wakeAt !== null && header.wakeAt < now - START_MS && carried) {
+        broken('L3', `${header.job} was due at ${header.wakeAt} and nobody looks, ${now - header.wakeAt} ms later`)
+      }
+      for (const run of ledger.live(header.job)) if (carried) stays(run, now)
+    }
+    for (const name of handlers) unowned(name)
+  }
+
+  const stays = (run: Run, now: number): void => {
+    const name = `${run.job}/${run.key}`
+    const pause = truth.ledger.job(run.job)?.header.pause
+    if (run.state === 'running') {
+      const since = run.attempts.at(-1)?.startedAt ?? 0
+      if (!handlers.has(`${name}#${run.token}`) && now - since > DRAINED_MS) {
+        broken('S9', `${name}#${run.token} runs for ${now - since} ms in the ledger, and no handler of it`)
+      }
+      if (now - since > DRAINED_MS * 2) broken('L3', `${name} runs for ${now - since} ms`)
+      return
+    }
+    const waited = now - Math.max(run.createdAt, run.readyAt)
+    if (waited > DRAINED_MS && (pause === null || run.place)) broken('L3', `${name} waits for ${waited} ms`)
+  }
+
+  /** A handler that goes on unaborted although its run is another's, or over. */
+  const unowned = (name: string): void => {
+    const [path = '', token = ''] = name.split('#')
+    const [job = '', ...key] = path.split('/')
+    const grant = truth.grant(job, key.join('/'), Number(token))
+    const run = truth.ledger.run(job, key.join('/'))
+    if (!grant || truth.now - grant.at < DRAINED_MS) return
+    if (run?.state === 'running' && run.token === Number(token)) return
+    if (!aborted.has(name)) broken('S9', `${name} goes on in ${grant.process}, its run is ${run?.state}`)
+  }
+
+  const aborted = new Set<string>()
+
+  return {
+    see(seen) {
+      if (seen.kind === 'handler-started') handlers.add(`${seen.job}/${seen.key}#${seen.token}`)
+      if (seen.kind === 'handler-aborted') aborted.add(`${seen.job}/${seen.key}#${seen.token}`)
+      if (seen.kind === 'handler-ended') handlers.delete(`${seen.job}/${seen.key}#${seen.token}`)
+      if (seen.kind === 'process' && (seen.what === 'killed' || seen.what === 'stopped')) {
+        for (const name of handlers) {
+          const [path = '', token = ''] = name.split('#')
+          const [job = '', ...key] = path.split('/')
+          if (truth.grant(job, key.join('/'), Number(token))?.process === seen.process) handlers.delete(name)
+        }
+      }
+      void lost
+    },
+    end: drained,
+  }
+}

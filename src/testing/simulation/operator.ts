@@ -1,0 +1,131 @@
+import type { Commands } from '../../fleet/commands.js'
+import { Random } from '../random.js'
+import type { Deed } from './acts.js'
+import type { AskedSeen } from './observations.js'
+import { SERVICE, type World } from './world.js'
+
+type Ask = Extract<Deed, { act: 'ask' }>
+
+/** Somebody who asks things of the fleet through one of its nodes, sometimes twice and through another one. */
+export class Operator {
+  readonly #world: World
+  readonly #random: Random
+  #requests = 0
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = new Random(`operator/${world.plan.seed}`)
+  }
+
+  ask(deed: Ask): void {
+    const { command, node, again } = deed
+    const job = `${SERVICE}:${deed.job}`
+    this.#requests += 1
+    const request = `q${this.#requests}`
+    const data = this.#random.chance(0.5) ? { n: this.#random.int(1, 9) } : undefined
+    const send = (through: string, name: string, with_: unknown) =>
+      this.#send(through, command, job, name, with_, (commands) => this.#carryOut(commands, command, job, name, with_))
+    send(node, request, data)
+    if (!again) return
+    // The caller has no answer, or does not wait for one: it asks again elsewhere, with the same key.
+    const other = this.#random.pick(this.#world.plan.nodes).name
+    this.#world.clock.after(this.#random.pick([0, 30, 5_000, 20_000]), () => {
+      send(other, request, this.#random.chance(0.8) ? data : { other: true })
+    })
+  }
+
+  /** In the calm every job is resumed, and every run that does not end by itself is cancelled. */
+  tidy(): void {
+    const { ledger } = this.#world.witness
+    const at = (delayMs: number, act: () => void) => void this.#world.clock.after(delayMs, act)
+    at(12_000, () => {
+      for (const { header } of ledger.jobs()) {
+        if (header.pause !== null) this.#through('resume', header.job, (commands) => commands.resume(header.job))
+      }
+    })
+    for (const delay of [15_000, 35_000, 50_000]) {
+      at(delay, () => {
+        for (const { header } of ledger.jobs()) {
+          for (const run of ledger.live(header.job)) {
+            const old = run.startedAt !== null && run.startedAt < this.#world.storeNow - TOO_LONG_MS
+            if (old && run.stop === null) this.#through('cancel', header.job, (commands) => commands.cancel(run))
+          }
+        }
+      })
+    }
+  }
+
+  #through(command: AskedSeen['command'], job: string, act: (commands: Commands) => Promise<unknown>): void {
+    this.#requests += 1
+    const [node] = this.#world.living.keys()
+    if (node !== undefined) this.#send(node, command, job, `q${this.#requests}`, undefined, act)
+  }
+
+  #send(
+    node: string,
+    command: AskedSeen['command'],
+    job: string,
+    request: string,
+    data: unknown,
+    act: (commands: Commands) => Promise<unknown>,
+  ): void {
+    const living = this.#world.living.get(node)
+    if (living?.process.state !== 'running') return
+    this.#world.tally.count(`asked ${command}`)
+    const process = living.process.name
+    const told = (answer: string) => {
+      const text = data === undefined ? null : JSON.stringify(data)
+      this.#world.report({
+        kind: 'asked',
+        at: this.#world.clock.now,
+        process,
+        command,
+        job,
+        request,
+        answer,
+        data: text,
+      })
+    }
+    act(living.node.commands).then(
+      (value) => told(typeof value === 'object' && value !== null && 'key' in value ? String(value.key) : 'ok'),
+      (error) => told(`error ${(error as { code?: string }).code ?? error}`),
+    )
+  }
+
+  async #carryOut(
+    commands: Commands,
+    command: Ask['command'],
+    job: string,
+    key: string,
+    data: unknown,
+  ): Promise<unknown> {
+    const { ledger } = this.#world.witness
+    switch (command) {
+      case 'trigger':
+        return commands.trigger(job, data === undefined ? { key } : { key, data })
+      case 'pause': {
+        const until = this.#random.chance(0.4) ? { until: this.#world.storeNow + this.#random.int(3_000, 40_000) } : {}
+        return commands.pause(job, until)
+      }
+      case 'resume':
+        return commands.resume(job)
+      case 'retire':
+        return commands.retire(job)
+      case 'backfill': {
+        const to = this.#world.storeNow - this.#random.int(100, 20_000)
+        return commands.backfill(job, { from: to - this.#random.int(1_000, 40_000), to })
+      }
+      case 'cancel': {
+        const runs = [...ledger.live(job)]
+        return runs.length === 0 ? null : commands.cancel(this.#random.pick(runs))
+      }
+      case 'retry': {
+        const runs = [...ledger.runs(job)].filter((run) => run.state === 'failed' || run.state === 'missed')
+        return runs.length === 0 ? null : commands.retry(this.#random.pick(runs))
+      }
+    }
+  }
+}
+
+/** Handlers of the calm are quick: what has run for so long hangs. */
+const TOO_LONG_MS = 10_000
