@@ -11,6 +11,8 @@ export class StoreLink {
   private offset: number | null = null
   private away: { readonly since: number; readonly error: unknown } | null = null
   private trouble: { readonly from: number; to: number } | null = null
+  private inTrouble = false
+  private lastProbe: number | null = null
 
   constructor(
     readonly store: Store,
@@ -55,7 +57,7 @@ export class StoreLink {
     return Math.max(0, Math.ceil(instant - (this.clock.monotonic() + (this.offset ?? 0))) + 1)
   }
 
-  /** The last stretch in which attend or beat failed, in the store's time. */
+  /** The last stretch in which attend or beat failed, from the answer before it to the one after it, in the store's time. */
   ownTrouble(): { readonly from: number; readonly to: number } | null {
     if (this.trouble === null) return null
     return { from: this.toStore(this.trouble.from), to: this.toStore(this.trouble.to) }
@@ -105,7 +107,11 @@ export class StoreLink {
   }
 
   private answered(operation: string, received: number): void {
-    if (this.trouble !== null && isProbe(operation) && this.away !== null) this.trouble.to = received
+    if (isProbe(operation)) {
+      if (this.inTrouble && this.trouble !== null) this.trouble.to = received
+      this.inTrouble = false
+      this.lastProbe = received
+    }
     const away = this.away
     if (away === null) return
     this.away = null
@@ -115,8 +121,10 @@ export class StoreLink {
   private failed(operation: string, sent: number, error: unknown): void {
     const now = this.clock.monotonic()
     if (isProbe(operation)) {
-      if (this.trouble === null || this.away === null) this.trouble = { from: sent, to: now }
+      // It may have begun right after the last answer.
+      if (this.trouble === null || !this.inTrouble) this.trouble = { from: this.lastProbe ?? sent, to: now }
       else this.trouble.to = now
+      this.inTrouble = true
     }
     if (this.away !== null) return
     this.away = { since: sent, error }

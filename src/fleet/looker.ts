@@ -195,7 +195,7 @@ export class Looker {
     const { buckets, graceMs } = membership.mine()
     const { label, service, attends, zoneData, release } = facts
     const hello = manifest && { label, services: [service], attends, manifest, zoneData, release }
-    return link.call('attend', facts.leaseMs, (store) =>
+    return link.call('attend', facts.leaseMs / 2, (store) =>
       store.attend(session.ref, {
         services: [service],
         buckets,
