@@ -19,6 +19,7 @@ export type ChildCommand =
 
 const JOB = 'billing:a'
 
+/** @public Called by the script that `bundleMain` makes. */
 export async function main([command, path = '']: readonly string[]): Promise<void> {
   const store = createSqliteStore({ path, fleet: 'f', driver: (file) => new Database(file), busyMs: 20_000 })
   switch (command as ChildCommand) {

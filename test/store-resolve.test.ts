@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resolveStore } from '../src/store/resolve.js'
 import { bundleMain, start } from './children.js'
+import type { Resolved } from './resolve-child.js'
 
 let folder = ''
 beforeEach(() => {
@@ -58,7 +59,7 @@ describe('the URL of a store', () => {
     const script = join(folder, 'alone.mjs')
     await bundleMain('resolve-child.ts', script)
     const child = start(script, [`sqlite:${folder}/ledger.db`])
-    const answer = await child.line()
+    const answer = (await child.line()) as Resolved
     const hasOwn = await import('node:sqlite' as string).then(
       () => true,
       () => false,

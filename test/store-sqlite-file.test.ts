@@ -165,6 +165,15 @@ describe('a SQLite ledger that cannot be used', () => {
     })
   })
 
+  it('says what SQLite says where its tables are gone, and blames no job', async () => {
+    const { commit } = await openStore()
+    connect().exec('DROP TABLE event; DROP TABLE definition')
+    await expect(commit(creation('c', 'billing:a'))).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: `The ledger ${path} cannot be used: SQLite says: no such table: definition.`,
+    })
+  })
+
   it('is noticed as another one when its file was replaced', async () => {
     const { store } = await openStore()
     const before = await store.beat(SESSION, { ...QUERY, attempts: [], room: true })

@@ -7,7 +7,7 @@ export interface Wake {
   readonly job: string
 }
 
-export function compareWakes(a: Wake, b: Wake): number {
+function compareWakes(a: Wake, b: Wake): number {
   return a.at - b.at || compareText(a.job, b.job)
 }
 

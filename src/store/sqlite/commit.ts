@@ -1,7 +1,7 @@
 import type { Change, Expected } from '../../ledger/types.js'
 import { committedTally, committedWakeAt, type Found, isEarlier, judge, NO_TALLY, waitingTotal } from '../guards.js'
 import type { CommitResult, Committed, SessionRef } from '../port.js'
-import { sqliteCode, whyUnavailable } from './driver.js'
+import { isAboutData } from './driver.js'
 import type { Ledger } from './ledger.js'
 import { runColumns, stopColumn, type TallyColumns, tallyOf } from './rows.js'
 import { sessionState } from './sessions.js'
@@ -55,12 +55,6 @@ function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
     connection.exec('RELEASE change')
     return { job, outcome: 'refused', why: error instanceof Error ? error.message : String(error) }
   }
-}
-
-function isAboutData(error: unknown): boolean {
-  const code = sqliteCode(error)
-  if (code === null) return error instanceof TypeError || error instanceof RangeError
-  return whyUnavailable(error) === null && code !== 'SQLITE_BUSY' && code !== 'SQLITE_LOCKED'
 }
 
 function found(ledger: Ledger, job: string, version: string | null): Found {

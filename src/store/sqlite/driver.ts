@@ -66,7 +66,16 @@ const SENTENCES: Readonly<Record<string, string>> = {
   SQLITE_AUTH: 'access was denied',
 }
 
-/** Why the whole ledger cannot be used, as the end of a sentence; null where an error is about a statement or its data. */
+/** Why the ledger cannot be used, as the end of a sentence; null where SQLite did not speak. */
 export function whyUnavailable(error: unknown): string | null {
-  return SENTENCES[sqliteCode(error) ?? ''] ?? null
+  const code = sqliteCode(error)
+  return code === null ? null : (SENTENCES[code] ?? `SQLite says: ${(error as Error).message}`)
+}
+
+const ABOUT_DATA = new Set(['SQLITE_CONSTRAINT', 'SQLITE_TOOBIG', 'SQLITE_MISMATCH', 'SQLITE_RANGE'])
+
+/** Whether a statement failed by the values it was given, so that other values may fare better. */
+export function isAboutData(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code === null ? error instanceof TypeError || error instanceof RangeError : ABOUT_DATA.has(code)
 }

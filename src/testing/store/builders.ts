@@ -27,7 +27,7 @@ export const LEASE_MS = 10 * SECOND
 
 export const SERVICE = 'billing'
 
-export function definition(over: Partial<Definition> = {}): Definition {
+function definition(over: Partial<Definition> = {}): Definition {
   return {
     schedule: { cron: '0 0 * * *', timeZone: 'Europe/Helsinki', dstGap: 'next' },
     concurrency: 1,

@@ -16,7 +16,7 @@ import {
 import { type Cases, outcomes } from './world.js'
 
 /** Well-formed text of every kind; what is not well-formed, and NUL, is removed by the ledger before it comes here. */
-export const HOSTILE_TEXTS: readonly string[] = [
+const HOSTILE_TEXTS: readonly string[] = [
   ' ',
   ' leading and trailing ',
   "Robert'); DROP TABLE job;--",

@@ -7,7 +7,7 @@ export const WAKES: Cases = {
   'a commit that makes a job due earlier is told, on another connection too': async (w) => {
     const far = await w.connect()
     await w.attend(await w.begin(), {}, far)
-    const [near, distant] = [await listen(w, w.store), await listen(w, far)]
+    const [near, distant] = [await listen(w.store), await listen(far)]
     await w.job('billing:a', { bucket: 9, wakeAt: START + MINUTE })
     assert.ok([9, -1].includes(await near.next()))
     assert.ok([9, -1].includes(await distant.next()))
@@ -25,9 +25,22 @@ export const WAKES: Cases = {
     const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE, waiting })
     const far = await w.connect()
     await w.attend(session, {}, far)
-    const distant = await listen(w, far)
+    const distant = await listen(far)
     w.pass(SECOND)
     await w.store.settle([settlement(run, w.now)])
+    assert.ok([9, -1].includes(await distant.next()))
+    await distant.end()
+  },
+
+  'a job that is left alone long past its time hides no other': async (w) => {
+    await w.job('billing:left', { bucket: 1, wakeAt: START - MINUTE })
+    const far = await w.connect()
+    const session = await w.begin()
+    await w.attend(session, {}, far)
+    const distant = await listen(far)
+    w.pass(SECOND)
+    await w.attend(session, {}, far)
+    await w.job('billing:a', { bucket: 9, wakeAt: w.now })
     assert.ok([9, -1].includes(await distant.next()))
     await distant.end()
   },
@@ -36,7 +49,7 @@ export const WAKES: Cases = {
     const session = await w.begin()
     const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE })
     await w.attend(session)
-    const near = await listen(w, w.store)
+    const near = await listen(w.store)
     await w.won(change('c1', await w.read('billing:a')))
     await w.won(change('c2', await w.read('billing:a'), { head: { wakeAt: START + 2 * MINUTE } }))
     await w.store.settle([settlement(run, w.now, { wakeAt: START + 3 * MINUTE })])
@@ -47,7 +60,7 @@ export const WAKES: Cases = {
   },
 
   'a subscription that was ended is told nothing': async (w) => {
-    const [ended, kept] = [await listen(w, w.store), await listen(w, w.store)]
+    const [ended, kept] = [await listen(w.store), await listen(w.store)]
     await ended.end()
     await w.job('billing:a', { bucket: 9, wakeAt: START })
     assert.equal(await kept.next(), 9)
@@ -63,8 +76,8 @@ interface Ear {
   end(): Promise<void>
 }
 
-async function listen(w: World, store: World['store']): Promise<Ear> {
-  assert.ok(store.subscribe, `the store says that it tells at once (fleet of ${w.now})`)
+async function listen(store: World['store']): Promise<Ear> {
+  assert.ok(store.subscribe, 'the store has `subscribe`')
   const heard: number[] = []
   let taken = 0
   let hear = () => {}

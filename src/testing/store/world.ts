@@ -36,7 +36,7 @@ export type OpenPlace = (now: () => number) => StorePlace | Promise<StorePlace>
 export type Case = (world: World) => Promise<void>
 export type Cases = Readonly<Record<string, Case>>
 
-export const FLEET = 'billing-test'
+const FLEET = 'billing-test'
 
 /** Makes a test of a case: a world of its own, closed afterwards. */
 export function inWorld(open: OpenPlace, run: Case): () => Promise<void> {
