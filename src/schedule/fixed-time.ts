@@ -112,7 +112,8 @@ export class FixedTimeSchedule implements Schedule {
       const gap = around ?? this.timeline.gapBefore(wall)
       if (gap === null) return occurrenceOf(wall, wall, instant)
       const first = this.dstGap === 'next' ? this.firstIn(gap, after) : null
-      if (first !== null) return occurrenceOf(first, this.lastIn(gap), instant)
+      // Beyond `to` it is the one that was given already, and what is left of the gap are dates that do not exist.
+      if (first !== null && first <= to) return occurrenceOf(first, this.lastIn(gap), instant)
       if (around === null) return occurrenceOf(wall, wall, instant)
       to = gap.from - 1
     }

@@ -121,4 +121,17 @@ describe('work is bounded', () => {
     expect(schedule.next(schedule.cursorAt(Date.UTC(2096, 2, 1)))?.key).toBe('2104-02-29T08:00Z')
     expect(asked.times).toBeLessThan(30)
   })
+
+  it('a rare date is not jumped over where it lies in an overlap', () => {
+    // Once a year, and in 2026 in the hour that comes twice.
+    const schedule = make('45-46/1 1 1 11 *', 'America/New_York')
+    const first = [Date.parse('2026-11-01T05:45Z'), Date.parse('2026-11-01T05:46Z')]
+    const second = [Date.parse('2026-11-01T06:45Z'), Date.parse('2026-11-01T06:46Z')]
+    const begin = schedule.cursorAt(NOW - YEAR)
+    const all = schedule.between(begin, NOW, 10).map(({ instant }) => instant)
+    expect(all).toEqual([...first, ...second])
+    const inSecondPass = Date.parse('2026-11-01T06:10Z')
+    expect(schedule.latest(begin, inSecondPass, 10).map(({ instant }) => instant)).toEqual(first)
+    expect(schedule.next(schedule.cursorAt(inSecondPass))?.instant).toBe(second[0])
+  })
 })
