@@ -152,7 +152,7 @@ describe('an attempt with a business database', () => {
     expect(attempts).toEqual([1, 2])
     expect(invoices()).toHaveLength(1)
     const [run] = await world.runs('it')
-    expect([run?.state, run?.retries, run?.recoveries, run?.repeats]).toEqual(['succeeded', 0, 0, 0])
+    expect([run?.state, run?.retries, run?.recoveries, run?.repeats]).toEqual(['succeeded', 0, 0, 1])
   })
 
   it('whose handler does not obey its timeout is shut out before the place is free', async () => {

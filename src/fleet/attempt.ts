@@ -53,7 +53,7 @@ export class Attempt {
   }
 
   begin(): void {
-    void this.go()
+    this.go().catch((error) => this.fellApart(error))
   }
 
   /** Fires the handler's signal. Only the first reason counts. */
@@ -62,7 +62,7 @@ export class Attempt {
     this.why = why
     this.controller.abort(abortReason(why, this.hosted.name, this.ref.key, this.grant.definition.timeoutMs))
     this.parts.events.emit('signal-fired', { ...this.ref, why })
-    if (this.state === 'running') this.timer(OBEY_MS, () => void this.giveUp())
+    if (this.state === 'running') this.timer(OBEY_MS, () => this.giveUp().catch((error) => this.fellApart(error)))
   }
 
   private async go(): Promise<void> {
@@ -165,6 +165,17 @@ export class Attempt {
     if (word === 'succeeded' || word === 'cancelled') this.parts.log.info('run', fields)
     else if (word === 'handed-back') this.parts.log.warn('run', fields)
     else this.parts.log.error('run', fields)
+  }
+
+  /** A defect of ours must not cost the process; the run comes back as a stray at the beats. */
+  private fellApart(error: unknown): void {
+    this.parts.log.error(`job '${this.hosted.name}': an attempt could not be ended properly`, {
+      ...this.ref,
+      error: String(error),
+    })
+    if (this.state === 'ended') return
+    this.state = 'ended'
+    this.tell.ended()
   }
 
   private timer(delayMs: number, fn: () => void): void {

@@ -2,11 +2,15 @@ import { bucketOf } from '../ledger/index.js'
 import type { Run } from '../ledger/types.js'
 import type { BeatReply } from '../store/port.js'
 import type { Timer } from './clock.js'
+import { isUnavailable } from './link.js'
 import type { Parts } from './parts.js'
 import type { Session } from './session.js'
 
 /** While a node holds nothing its beats only show that it lives: six statements a minute. */
 const IDLE_MS = 10_000
+
+/** Hints to beat at once are heeded this often. */
+const SOON_MS = 200
 
 /** Beats of which no answer has come yet; a slow store must not be met with ever more of them. */
 const OUTSTANDING = 3
@@ -50,9 +54,10 @@ export class Beats {
     this.arm(due)
   }
 
-  /** A beat now, for instance because a run may have been asked to stop. */
+  /** A beat now, for instance because a run may have been asked to stop; many hints are one. */
   soon(): void {
-    if (!this.stopped) this.arm(this.parts.facts.clock.monotonic())
+    const due = Math.max(this.parts.facts.clock.monotonic(), this.lastSent + SOON_MS)
+    if (!this.stopped && (this.timer === null || due < this.dueAt)) this.arm(due)
   }
 
   /** The last beat of a clean stop. */
@@ -89,7 +94,7 @@ export class Beats {
   }
 
   private async beat(): Promise<void> {
-    const { sessions, link, facts, looker, stopping } = this.parts
+    const { sessions, link, facts, looker, stopping, log } = this.parts
     const session = sessions.current
     this.outstanding += 1
     try {
@@ -101,7 +106,8 @@ export class Beats {
       const { reply, sent } = await link.call('beat', facts.leaseMs / 2, (store) => store.beat(session.ref, message))
       this.failures = 0
       this.answered(session, reply, sent)
-    } catch {
+    } catch (error) {
+      if (!isUnavailable(error)) log.error('a beat failed', { error: String(error) })
       this.retrySooner()
     } finally {
       this.outstanding -= 1

@@ -3,13 +3,16 @@ import type { Definition } from '../ledger/types.js'
 
 /** The same terms give the same words on every node, whatever order their keys were written in. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const pairs = Object.entries(value)
-    .filter(([, inner]) => inner !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`)
-  return `{${pairs.join(',')}}`
+  return JSON.stringify(sorted(value)) ?? 'null'
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const result: Record<string, unknown> = Object.create(null)
+  // A key that is a number would be moved to the front by the engine, on every node alike.
+  for (const key of Object.keys(value).sort()) result[key] = sorted((value as Record<string, unknown>)[key])
+  return result
 }
 
 /** Hash of a job's terms: it says which terms these are, on any node and in any release. */

@@ -3,6 +3,7 @@ import type { Aggregate, Change, Definition, JobHeader } from '../ledger/types.j
 import type { Loaded, NodeRow, NodeSummary } from '../store/port.js'
 import { describeError } from './attempt-error.js'
 import { definitionHash, withStoredZone } from './definition-hash.js'
+import { isUnavailable } from './link.js'
 import { ManifestWatch } from './manifest-watch.js'
 import type { Parts } from './parts.js'
 
@@ -23,7 +24,7 @@ interface Carried {
  * a job with other terms than it knew, and when the store is not the one it was.
  */
 export class Definitions {
-  private carried: ReadonlyMap<string, Carried> | null = null
+  private carried: Map<string, Carried> | null = null
   /** Hash in force of each job, as last seen. */
   private readonly inForce = new Map<string, string>()
   private readonly watch: ManifestWatch
@@ -84,19 +85,20 @@ export class Definitions {
 
   async checkIfDue(): Promise<void> {
     if (this.dueAt === null || this.dueAt > this.parts.facts.clock.monotonic()) return
-    await this.check()
+    try {
+      await this.check()
+    } catch (error) {
+      // Looking after the jobs that are defined does not wait for those that cannot be.
+      if (!isUnavailable(error)) this.parts.log.error('the jobs could not be defined', { error: String(error) })
+      this.checkIn(AGAIN_MS)
+    }
   }
 
   /** Offers every job of this node to the ledger. */
   async check(): Promise<void> {
     this.dueAt = null
-    try {
-      const jobs = [...this.parts.facts.jobs.keys()]
-      for (let start = 0; start < jobs.length; start += CHUNK) await this.offer(jobs.slice(start, start + CHUNK))
-    } catch (error) {
-      this.checkSoon()
-      throw error
-    }
+    const jobs = [...this.parts.facts.jobs.keys()]
+    for (let start = 0; start < jobs.length; start += CHUNK) await this.offer(jobs.slice(start, start + CHUNK))
   }
 
   private async offer(jobs: readonly string[]): Promise<void> {
@@ -184,22 +186,24 @@ export class Definitions {
 
   /** Follows the stored zone where nobody named one; true: what this node carries has changed by it. */
   private learnZones(jobs: readonly string[], loaded: Loaded): boolean {
-    const next = new Map(this.carried ?? [])
     let changed = false
     for (const job of jobs) {
+      const known = this.carried?.get(job)
       const fresh = this.carry(job, loaded.jobs.get(job))
-      if (next.get(job)?.hash === fresh.hash) continue
-      next.set(job, fresh)
-      changed = true
+      if (fresh === known) continue
+      this.carried?.set(job, fresh)
+      changed = changed || fresh.hash !== known?.hash
     }
-    if (changed) this.carried = next
     return changed
   }
 
+  /** What was hashed once is not hashed again: a fleet may have ten thousand jobs. */
   private carry(job: string, stored: Aggregate | undefined): Carried {
     const hosted = this.parts.facts.jobs.get(job)
     if (hosted === undefined) throw new Error(`the job ${job} is not hosted by this node`)
+    const known = this.carried?.get(job)
     const content = withStoredZone(hosted.definition, hosted.zoneDefaulted, stored?.definition)
+    if (known !== undefined && zoneOf(known.content) === zoneOf(content)) return known
     return { content, hash: definitionHash(content) }
   }
 
@@ -216,8 +220,13 @@ export class Definitions {
 }
 
 const LIVE_MS = 25_000
+const AGAIN_MS = 2_000
 const RETRY_MS = 30_000
 const RECHECK_MS = 61_000
+
+function zoneOf({ schedule }: Definition): string | null {
+  return schedule !== null && 'timeZone' in schedule ? schedule.timeZone : null
+}
 
 function carriedBy(job: string, nodes: readonly NodeRow[]): Map<string, number> {
   const seen = new Map<string, number>()

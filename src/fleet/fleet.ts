@@ -94,6 +94,7 @@ class FleetOfJobs implements Fleet {
   private readonly events: Events
   private readonly log: Log
   private readonly declared = new Map<string, { readonly job: ResolvedJob; readonly hosted: HostedJob }>()
+  private readonly namesById = new Map<string, string>()
   private node: FleetNode | null = null
   private starting: Promise<void> | null = null
   private ending: Promise<void> | null = null
@@ -132,13 +133,14 @@ class FleetOfJobs implements Fleet {
       throw new FleetcronError('OPTION_INVALID', `job '${name}': its handler is not a function.`)
     }
     const job = resolveJob(name, options, { defaults, timeZone, processTimeZone: this.around.timeZone })
-    for (const [other, { job: known }] of this.declared) {
-      if (other !== name && known.id !== job.id) continue
+    const other = this.declared.has(name) ? name : this.namesById.get(job.id)
+    if (other !== undefined) {
       const what =
         other === name ? `two jobs named '${name}'` : `'${other}' and '${name}', both with the id '${job.id}'`
       throw new FleetcronError('JOB_DUPLICATE', `Fleet '${this.name}' declares ${what}: give one of them another name.`)
     }
     const { id, definition, zoneDefaulted } = job
+    this.namesById.set(id, name)
     this.declared.set(name, { job, hosted: { id, name, definition, zoneDefaulted, handler: handler as never } })
   }
 

@@ -135,6 +135,11 @@ export class StoreLink {
 /** The store's clock may drift; a jump by this much is somebody's doing, and is told. */
 const STEP_MS = 1_000
 
+/** The store is away or did not answer: expected now and then, told once per stretch as `store-away`. */
+export function isUnavailable(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'STORE_UNAVAILABLE'
+}
+
 function hasNow(reply: unknown): reply is { readonly now: number } {
   return typeof reply === 'object' && reply !== null && typeof (reply as { now?: unknown }).now === 'number'
 }

@@ -1,5 +1,6 @@
 import type { Attendance } from '../store/port.js'
 import { Decider } from './decide.js'
+import { isUnavailable } from './link.js'
 import type { Parked } from './parking.js'
 import type { Parts } from './parts.js'
 import { Backoff, Nap, pause } from './pause.js'
@@ -138,7 +139,7 @@ export class Looker {
           continue
         }
       } catch (error) {
-        if (!isExpected(error)) log.error('looking after jobs failed; trying again', { error: String(error) })
+        if (!isUnavailable(error)) log.error('looking after jobs failed; trying again', { error: String(error) })
       }
       this.wanted = true
       if (!stopping.aborted) await this.rest.sleep(this.backoff.nextMs())
@@ -214,8 +215,4 @@ export class Looker {
       await this.nap.sleep(Math.min(ms, ARM_MS))
     }
   }
-}
-
-function isExpected(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === 'STORE_UNAVAILABLE'
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import type { Clock } from './clock.js'
+import type { Clock, Timer } from './clock.js'
 
 /** Node's timers overflow beyond this and fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -17,14 +17,24 @@ export function createSystemClock(): Clock {
     wall: () => Date.now(),
     monotonic: () => performance.now(),
     suspended: suspendedReader(),
-    after(delayMs, fn) {
-      const timer = setTimeout(fn, Math.min(LONGEST_TIMER_MS, Math.max(1, Math.ceil(delayMs))))
-      timer.unref()
-      return { cancel: () => clearTimeout(timer) }
-    },
+    after: timerAfter,
     random: () => Math.random(),
     id: () => randomUUID(),
   }
+}
+
+/** Delays beyond what Node's timers hold are waited for in several arms. */
+function timerAfter(delayMs: number, fn: () => void): Timer {
+  let left = Math.max(1, Math.ceil(delayMs))
+  let timer: NodeJS.Timeout
+  const arm = () => {
+    const now = Math.min(LONGEST_TIMER_MS, left)
+    left -= now
+    timer = setTimeout(left > 0 ? arm : fn, now)
+    timer.unref()
+  }
+  arm()
+  return { cancel: () => clearTimeout(timer) }
 }
 
 /**
