@@ -32,6 +32,7 @@ export class Draft {
   private readonly expected = new Map<string, Expected>()
   private readonly touched = new Map<string, Run>()
   private entered: StoredDefinition | null = null
+  private passedTaken = false
 
   constructor(
     readonly job: Aggregate,
@@ -74,10 +75,14 @@ export class Draft {
     return this.touched.get(run.key) ?? this.live.get(run.key) ?? run
   }
 
-  /** Whether a clash has shown the key to exist: its occurrence counts as decided, and no row is extended over it. */
+  /**
+   * Whether a clash has shown the key to exist. Then its occurrence counts as decided (by somebody whom this ledger does
+   * not remember: its store was restored in part), it is passed over, and no row is extended over it.
+   */
   passTaken(key: string): boolean {
     if (this.ctx.taken?.has(key) !== true) return false
     this.header.lastFate = null
+    this.passedTaken = true
     return true
   }
 
@@ -169,6 +174,7 @@ export class Draft {
       this.touched.size > 0 ||
       this.events.length > 0 ||
       this.entered !== null ||
+      this.passedTaken ||
       this.failures !== 'keep' ||
       this.header.wakeAt !== header.wakeAt ||
       this.header.pause !== header.pause ||

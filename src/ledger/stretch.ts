@@ -8,18 +8,11 @@ export interface Stretch {
   readonly count: number
 }
 
-/**
- * The occurrences after the draft's cursor up to `until`, without leading ones whose key a clash has shown to be taken:
- * those were decided by somebody this ledger does not remember (a wiped or restored store).
- */
+/** The occurrences after the draft's cursor up to an instant; null: there are none. */
 export function dueStretch(draft: Draft, schedule: Schedule, until: number): Stretch | null {
-  let { cursor } = draft.header
-  let from = schedule.between(cursor, until, 1)[0]
-  while (from !== undefined && draft.passTaken(from.key)) {
-    cursor = behind(from)
-    from = schedule.between(cursor, until, 1)[0]
-  }
-  const to = schedule.latest(cursor, until, 1)[0]
+  const { cursor } = draft.header
+  const [from] = schedule.between(cursor, until, 1)
+  const [to] = schedule.latest(cursor, until, 1)
   if (from === undefined || to === undefined) return null
   return { from, to, count: schedule.count(cursor, until) }
 }
