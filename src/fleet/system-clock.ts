@@ -44,12 +44,22 @@ function timerAfter(delayMs: number, fn: () => void): Timer {
 function suspendedReader(): () => number {
   const atStart = readGap() ?? uptime() * 1000 - performance.now()
   let known = atStart
+  let readAt = performance.now()
+  let drift = Date.now() - readAt
   return () => {
+    const now = performance.now()
+    const moved = Math.abs(Date.now() - now - drift)
+    // The uptime costs a read of a file; a suspend moves the wall clock too, which costs nothing to look at.
+    if (moved < MOVED_MS && now - readAt < FRESH_MS) return known - atStart
     known = readGap() ?? known
+    readAt = now
+    drift = Date.now() - now
     return known - atStart
   }
 }
 
+const MOVED_MS = 20
+const FRESH_MS = 1_000
 const TIGHT_MS = 5
 const TRIES = 5
 
