@@ -30,7 +30,7 @@ describe('any story of commands, by nodes with other zone data, over a network t
       }),
       { numRuns: STORIES },
     )
-    expect(occurrences).toBeGreaterThan(STORIES * 20)
-    expect(grants).toBeGreaterThan(STORIES * 3)
+    expect(occurrences).toBeGreaterThan(STORIES * 5)
+    expect(grants).toBeGreaterThan(STORIES)
   })
 })
