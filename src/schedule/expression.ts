@@ -20,7 +20,7 @@ const MAX_LENGTH = 256
 const parsed = new BoundedMap<string, Expression>(4_096)
 
 /** The text under which an expression is stored and shared: fields apart by one space. */
-export function normaliseExpression(text: string): string {
+function normaliseExpression(text: string): string {
   if (typeof text !== 'string') throw invalid(text, 'it is not a text', "write five or six fields, as '0 9 * * 1'")
   if (text.length > MAX_LENGTH) {
     throw invalid(text, `it has ${text.length} characters`, `write at most ${MAX_LENGTH}`)
