@@ -36,6 +36,8 @@ export const ERROR_CODES = [
   'RESULT_TOO_LARGE',
   'EFFECT_INVALID',
   'EFFECT_UNAVAILABLE',
+  'DATA_INVALID',
+  'QUOTA_REACHED',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

@@ -4,6 +4,7 @@ import { Beats } from './beats.js'
 import { Definitions } from './definitions.js'
 import { Events } from './events.js'
 import { EffectTables } from './fence.js'
+import { hostStored } from './handlers.js'
 import { StoreLink } from './link.js'
 import { Log } from './log.js'
 import { Looker } from './looker.js'
@@ -58,6 +59,7 @@ function factsOf(options: NodeOptions): NodeFacts {
     }
     jobs.set(id, job)
   }
+  const handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]))
   return {
     id: options.clock.id(),
     fleet: options.fleet,
@@ -72,6 +74,7 @@ function factsOf(options: NodeOptions): NodeFacts {
     clock: options.clock,
     effects: options.effects ?? null,
     jobs,
+    host: (job, definition) => jobs.get(job) ?? hostStored(options.service, handlers, job, definition),
   }
 }
 

@@ -40,6 +40,8 @@ export class Attempt {
   private readonly controller = new AbortController()
   private readonly timers: Timer[] = []
   private offered = false
+  /** Whether another attempt would end the same way. */
+  private isFinal = false
 
   constructor(
     private readonly parts: Parts,
@@ -80,9 +82,16 @@ export class Attempt {
     const { timeoutMs } = this.grant.definition
     this.state = 'running'
     if (timeoutMs !== null) this.timer(timeoutMs, () => this.fire('timeout'))
+    let run: HandlerRun
+    try {
+      run = new HandlerRun(this.parts, this.hosted, this.grant, this.controller.signal)
+    } catch (error) {
+      // Data that its handler does not take stays so: the run fails at once, and says it once.
+      this.isFinal = true
+      return this.finish({ kind: 'threw', error })
+    }
     let ending: Ending
     try {
-      const run = new HandlerRun(this.parts, this.hosted.name, this.grant, this.controller.signal)
       this.parts.events.emit('run-started', { ...this.ref, run: this.grant.run })
       ending = { kind: 'returned', value: await withRun(run, () => this.hosted.handler(run as never)) }
     } catch (error) {
@@ -154,7 +163,7 @@ export class Attempt {
     const word = OUTCOME_WORDS[outcome.kind]
     this.parts.events.emit('run-ended', { ...this.ref, outcome: word, durationMs })
     this.writeLine(outcome, word, durationMs)
-    this.parts.settling.offer(this.grant, outcome)
+    this.parts.settling.offer(this.isFinal ? withoutRetry(this.grant) : this.grant, outcome)
   }
 
   /** The one line per attempt. */
@@ -200,4 +209,9 @@ const OUTCOME_WORDS: Readonly<Record<Outcome['kind'], AttemptOutcome>> = {
   'timed-out': 'timed-out',
   cancelled: 'cancelled',
   'refused-by-fence': 'handed-back',
+}
+
+function withoutRetry(grant: Grant): Grant {
+  const { definition } = grant
+  return { ...grant, definition: { ...definition, retry: { ...definition.retry, limit: 0 } } }
 }

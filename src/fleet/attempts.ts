@@ -61,9 +61,9 @@ export class Attempts {
     if (attemptId === null || this.held.has(attemptId)) return
     this.pending.delete(attemptId)
     sessions.check()
-    const hosted = this.parts.facts.jobs.get(grant.run.job)
+    const hosted = this.parts.facts.host(grant.run.job, grant.definition)
     const why = stopping.aborted ? 'the node stops' : grant.session.believed() ? null : 'the session was lost'
-    if (why !== null || hosted === undefined) {
+    if (why !== null || hosted === null) {
       settling.offer(grant, { kind: 'handed-back', why: why ?? 'the job is not hosted here', called: false })
       this.changed()
       return

@@ -156,6 +156,11 @@ export class Commands {
     throw new FleetcronError('REQUEST_CONFLICT', message)
   }
 
+  /** Commits a change that was decided elsewhere. False: somebody else was faster, or took keys, which are noted in `taken`. */
+  async apply(now: number, change: Change, taken: Set<string>): Promise<boolean> {
+    return this.isDone(await this.commit(now, change), change, taken)
+  }
+
   private async commit(now: number, change: Change): Promise<Committed> {
     const { link, facts, looker, sessions } = this.parts
     await looker.introduce()
@@ -210,7 +215,7 @@ function requestId(job: string, key: string): string {
   throw new FleetcronError('OPTION_INVALID', message)
 }
 
-function dataText(job: string, data: unknown): string | null {
+export function dataText(job: string, data: unknown): string | null {
   if (data === undefined) return null
   let text: string | undefined
   try {

@@ -42,7 +42,9 @@ export class Decider {
     const { facts, definitions, link } = this.parts
     for (const { header } of page.jobs) definitions.sawJob(header)
     const taken = new Map<string, Set<string>>()
-    let jobs = page.jobs.filter(({ header }) => facts.jobs.has(header.job) && !this.parking.isParked(header.job))
+    const isMine = ({ header: { job }, definition }: Aggregate) =>
+      facts.host(job, definition) !== null && this.looker.attendsNow(job) && !this.parking.isParked(job)
+    let jobs = page.jobs.filter(isMine)
     let { now } = page
     let again = false
     for (let round = 0; jobs.length > 0; round += 1) {
@@ -55,7 +57,7 @@ export class Decider {
       const lost = this.losers(decided, results, taken)
       if (lost.length === 0) return again
       const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: lost }))
-      jobs = lost.flatMap((job) => reply.jobs.get(job) ?? [])
+      jobs = lost.flatMap((job) => reply.jobs.get(job) ?? []).filter(isMine)
       now = reply.now
     }
     return again

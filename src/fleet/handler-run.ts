@@ -2,6 +2,7 @@ import type { BoundEffects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
 import type { Cause, Covers } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
+import type { HostedJob } from './node.js'
 import type { Grant, Parts } from './parts.js'
 import type { Run, RunOccurrence } from './run.js'
 
@@ -28,8 +29,10 @@ export class HandlerRun implements Run {
   readonly #grant: Grant
   readonly #signal: AbortSignal
 
-  constructor(parts: Parts, name: string, grant: Grant, signal: AbortSignal) {
+  /** @throws `DATA_INVALID` */
+  constructor(parts: Parts, hosted: HostedJob, grant: Grant, signal: AbortSignal) {
     const { run } = grant
+    const { name } = hosted
     this.job = name
     this.key = run.key
     this.cause = run.cause
@@ -40,7 +43,7 @@ export class HandlerRun implements Run {
     this.attempt = run.attempt
     this.token = run.token
     this.node = parts.facts.label
-    this.data = run.data === null ? undefined : JSON.parse(run.data)
+    this.data = dataOf(hosted, grant)
     this.#parts = parts
     this.#grant = grant
     this.#signal = signal
@@ -81,6 +84,13 @@ export class HandlerRun implements Run {
     const { job, key, attempt, token } = this.#grant.run
     this.#parts.log.info(message, { ...fields, job, key, attempt, token })
   }
+}
+
+/** What a trigger handed in goes before what the schedule says. */
+function dataOf(hosted: HostedJob, { run, definition }: Grant): unknown {
+  const text = run.data ?? definition.data
+  const data = text === undefined ? undefined : JSON.parse(text)
+  return hosted.parse === undefined ? data : hosted.parse(data)
 }
 
 function bindEffects(parts: Parts, name: string, grant: Grant, signal: AbortSignal): () => BoundEffects {

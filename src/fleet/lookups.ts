@@ -77,12 +77,12 @@ export class Lookups {
     return null
   }
 
-  private view({ header, tally, definition, runs }: Aggregate): JobView {
+  view({ header, tally, definition, runs }: Aggregate): JobView {
     const { job, service, name, pause, retired } = header
     const running = runs.filter((run) => run.state === 'running').length
     const waiting = header.waiting.schedule + header.waiting.manual + header.waiting.backlog
     const { schedule } = definition
-    const hosted = this.parts.facts.jobs.has(job)
+    const hosted = this.parts.facts.host(job, definition) !== null
     const next = pause !== null || retired ? null : this.next(schedule, header.anchor, header.cursor)
     return { job, service, name, schedule, next, pause, retired, failures: tally.failures, running, waiting, hosted }
   }

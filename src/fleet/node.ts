@@ -7,12 +7,14 @@ import { assemble } from './assemble.js'
 import type { Clock } from './clock.js'
 import { Commands } from './commands.js'
 import type { Events } from './events.js'
+import type { HostedHandler } from './handlers.js'
 import { type Health, healthOf } from './health.js'
 import type { Logger } from './log.js'
 import { Lookups } from './lookups.js'
 import type { Parts } from './parts.js'
 import { Backoff, pause } from './pause.js'
 import type { Run } from './run.js'
+import { ScheduleCommands } from './schedule-commands.js'
 import { shutDown } from './shutdown.js'
 
 /*
@@ -70,8 +72,12 @@ export interface HostedJob {
   readonly definition: Definition
   /** Whether nobody named the zone: then the zone stored at first definition holds. */
   readonly zoneDefaulted: boolean
+  /** So long after its start this node leaves the job to others. Default 0. */
+  readonly initialDelayMs?: number
   /** Called once per attempt. */
   readonly handler: (run: Run<never>) => unknown
+  /** Checks the data before each attempt and gives what the handler sees; it throws `DATA_INVALID`. Default: as it is. */
+  readonly parse?: (data: unknown) => unknown
 }
 
 /** Everything a node is made of. It reads no clock, chance or environment besides these. */
@@ -83,6 +89,8 @@ export interface NodeOptions {
   readonly store: Store
   readonly clock: Clock
   readonly jobs: readonly HostedJob[]
+  /** What does the work of schedules kept in the store, of this service. */
+  readonly handlers?: readonly HostedHandler[]
   /** The business database; null: runs have no `once`. */
   readonly effects?: Effects | null
   /** How long a silent node is believed to be alive. Default 10,000. */
@@ -111,6 +119,8 @@ export interface FleetNode {
   readonly commands: Commands
   /** What people look at. */
   readonly lookups: Lookups
+  /** Schedules kept in the store. */
+  readonly schedules: ScheduleCommands
   /**
    * Resolves when the node has a session and its jobs are defined. While the store is away it goes on trying; it rejects
    * only with what trying again cannot mend (`STORE_NEWER`, an adapter's refusal), and when it is stopped meanwhile.
@@ -140,6 +150,7 @@ class Node implements FleetNode {
   readonly events: Events
   readonly commands: Commands
   readonly lookups: Lookups
+  readonly schedules: ScheduleCommands
   private readonly parts: Parts
   private readonly stopping = new AbortController()
   private state: NodeState = 'new'
@@ -153,6 +164,7 @@ class Node implements FleetNode {
     this.events = this.parts.events
     this.commands = new Commands(this.parts, () => this.state)
     this.lookups = new Lookups(this.parts)
+    this.schedules = new ScheduleCommands(this.parts, this.commands, this.lookups)
   }
 
   start(): Promise<void> {

@@ -31,6 +31,11 @@ export interface NodeFacts {
   readonly effects: Effects | null
   /** By the ledger's id, `service:id`. */
   readonly jobs: ReadonlyMap<string, HostedJob>
+  /**
+   * What this node runs a job with: as its code declares it, or, where the job is a schedule kept in the store, with the
+   * handler that its definition names. Null: others host it. Jobs of the store are never listed, so there may be any number.
+   */
+  readonly host: (job: string, definition: Definition) => HostedJob | null
 }
 
 /** The parts of one node, which know each other by these names. */

@@ -149,6 +149,10 @@ export interface Definition {
   readonly graceMs: number
   /** Whether an attempt raises the fence before its handler is called. */
   readonly fence: boolean
+  /** Of a schedule kept in the store: the handler that does its work. Absent for a job that code declares, whose hash stays what it was. */
+  readonly handler?: string
+  /** Its data, JSON text. */
+  readonly data?: string
 }
 
 /** A definition as the store keeps it. */
