@@ -72,6 +72,8 @@ export interface JobOptions extends JobPolicies {
   readonly dstGap?: 'next' | 'skip'
   /** This node does not host the job; others may. */
   readonly disabled?: boolean
+  /** So long after its start this node leaves the job to others. Default 0. */
+  readonly initialDelay?: Duration
 }
 
 /** Every policy's default, once. */
@@ -88,7 +90,8 @@ export const DEFAULTS = {
   fence: true,
 } as const satisfies Omit<Definition, 'schedule'>
 
-const POLICY_KEYS = [
+/** Names of the policies. */
+export const POLICY_KEYS = [
   'concurrency',
   'queue',
   'overlap',
@@ -100,7 +103,7 @@ const POLICY_KEYS = [
   'grace',
   'fence',
 ]
-const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled']
+const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
 
 /** What other schedulers call it. */
 const FOREIGN_KEYS: Readonly<Record<string, string>> = {
@@ -173,6 +176,7 @@ export interface ResolvedJob {
   readonly definition: Definition
   readonly zoneDefaulted: boolean
   readonly disabled: boolean
+  readonly initialDelayMs: number
   /** Names of what nobody said. */
   readonly defaulted: ReadonlySet<string>
 }
@@ -202,6 +206,8 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
     },
     zoneDefaulted: zone === undefined,
     disabled: given.disabled === undefined ? false : flag(`${what}: disabled`, given.disabled),
+    initialDelayMs:
+      given.initialDelay === undefined ? 0 : durationMs(`${what}: initialDelay`, given.initialDelay, 0, 86_400_000),
     defaulted: new Set(
       ['timeZone', ...POLICY_KEYS].filter((key) => !Object.hasOwn({ ...around.defaults, ...given }, key)),
     ),

@@ -30,6 +30,7 @@ export class Looker {
   private before: string | null = null
   private looping: Promise<void> | null = null
   private quick = 0
+  private startedAt = 0
   /** Monotonic instant of the last attendance that was answered. */
   lastAttendedAt: number | null = null
 
@@ -41,8 +42,18 @@ export class Looker {
   }
 
   start(): void {
+    const { clock, jobs } = this.parts.facts
+    this.startedAt = clock.monotonic()
+    const delays = new Set([...jobs.values()].map(({ initialDelayMs = 0 }) => initialDelayMs))
+    for (const delayMs of delays) if (delayMs > 0) clock.after(delayMs, () => this.request())
     this.wanted = true
     this.looping = this.loop()
+  }
+
+  /** Whether this node no longer leaves the job to others because of its initial delay. */
+  attendsNow(job: string): boolean {
+    const { clock, jobs } = this.parts.facts
+    return clock.monotonic() - this.startedAt >= (jobs.get(job)?.initialDelayMs ?? 0)
   }
 
   /** Resolves when the loop has ended; it does so at the end of what it is at once the node stops. */
