@@ -1,11 +1,22 @@
-import type { JobOptions } from '../fleet/job-options.js'
+import type { AnyJobOptions } from './job-words.js'
 
-/** One `@Cron` on one method. */
+/** What the first argument of a decorator says. A luxon `DateTime` is known by its `toJSDate`. */
+export type Timing =
+  | { readonly kind: 'cron'; readonly cronTime: string | Date | DateLike }
+  | { readonly kind: 'interval'; readonly ms: number }
+  | { readonly kind: 'timeout'; readonly ms: number }
+
+export interface DateLike {
+  toJSDate(): Date
+}
+
+/** One decorator on one method. */
 export interface Declaration {
   readonly method: string | symbol
   /** Null: the job is named after its class and method. */
   readonly name: string | null
-  readonly options: JobOptions
+  readonly timing: Timing
+  readonly options: AnyJobOptions
 }
 
 /**
@@ -29,12 +40,19 @@ export function declare(prototype: object, declaration: Declaration): void {
   book().set(prototype, [declaration, ...known])
 }
 
-/** What holds for an instance's class: its own declarations and those it inherits, the class's own first. */
+/**
+ * What holds for an instance's class: its own declarations and those it inherits, the class's own first. A method that
+ * a nearer class overrides without a decorator of its own does not fire, as in @nestjs/schedule.
+ */
 export function declarationsOf(prototype: object | null): { declaration: Declaration; owner: object }[] {
   const found: { declaration: Declaration; owner: object }[] = []
+  const overridden = new Set<string | symbol>()
   for (let owner = prototype; owner !== null; owner = Object.getPrototypeOf(owner)) {
     const here = owner
-    found.push(...(book().get(here) ?? []).map((declaration) => ({ declaration, owner: here })))
+    for (const declaration of book().get(here) ?? []) {
+      if (!overridden.has(declaration.method)) found.push({ declaration, owner: here })
+    }
+    for (const key of Reflect.ownKeys(here)) overridden.add(key)
   }
   return found
 }

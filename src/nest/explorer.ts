@@ -1,72 +1,74 @@
 import { ContextIdFactory, type DiscoveryService, type ModuleRef } from '@nestjs/core'
-import { FleetcronError } from '../errors.js'
-import type { JobOptions } from '../fleet/job-options.js'
 import type { Run } from '../fleet/run.js'
-import { declarationsOf } from './declarations.js'
+import { type Declaration, declarationsOf } from './declarations.js'
 
-export interface FoundJob {
-  readonly name: string
+/** One declaration on one provider or controller of the application. */
+export interface Found {
+  readonly declaration: Declaration
+  readonly wrapper: Wrapper
+  readonly instance: object
+  readonly prototype: object
+  /** The class's name; empty where it has none. */
+  readonly className: string
   /** `Class.method`, for people. */
   readonly place: string
-  readonly options: JobOptions
-  readonly handler: (run: Run<never>) => unknown
+  /** False: a provider that is made for each request. */
+  readonly isStatic: boolean
 }
 
-type Wrapper = ReturnType<DiscoveryService['getProviders']>[number]
+export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number]
 
-/**
- * Every declared job of the application's providers and controllers. A class that stands in the application under two
- * tokens is two, and so are its jobs: that is refused like any other name used twice.
- *
- * @throws FleetcronError `JOB_DUPLICATE`, naming both places
- */
-export function findJobs(discovery: DiscoveryService, moduleRef: ModuleRef): FoundJob[] {
+/** Every provider and controller once, however many tokens lead to it; a prototype is needed for methods. */
+export function instancesOf(discovery: DiscoveryService): { wrapper: Wrapper; instance: object; prototype: object }[] {
   const seen = new Set<object>()
-  const jobs = new Map<string, FoundJob>()
-  for (const wrapper of [...discovery.getProviders(), ...discovery.getControllers()]) {
+  return [...discovery.getControllers(), ...discovery.getProviders()].flatMap((wrapper) => {
     const { instance } = wrapper
-    if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue
+    if (typeof instance !== 'object' || instance === null || seen.has(instance)) return []
     seen.add(instance)
-    for (const job of jobsOf(wrapper, instance, moduleRef)) {
-      const other = jobs.get(job.name)
-      if (other !== undefined) throw duplicate(other, job)
-      jobs.set(job.name, job)
-    }
-  }
-  return [...jobs.values()]
-}
-
-function jobsOf(wrapper: Wrapper, instance: object, moduleRef: ModuleRef): FoundJob[] {
-  const prototype = Object.getPrototypeOf(instance) as object | null
-  return declarationsOf(prototype).map(({ declaration: { method, name, options } }) => {
-    const place = `${prototype?.constructor?.name ?? 'Object'}.${String(method)}`
-    return { name: name ?? place, place, options, handler: (run) => call(wrapper, method, run, moduleRef) }
+    const prototype = Object.getPrototypeOf(instance) as object | null
+    return prototype === null ? [] : [{ wrapper, instance, prototype }]
   })
 }
 
-/** The method is looked up at each call, so that whatever wraps it by then takes part. */
-async function call(
-  wrapper: Wrapper,
-  method: string | symbol,
-  run: Run<never>,
-  moduleRef: ModuleRef,
-): Promise<unknown> {
-  const instance = wrapper.isDependencyTreeStatic() ? wrapper.instance : await resolveFor(wrapper, run, moduleRef)
-  return (instance as Record<string | symbol, (run: Run<never>) => unknown>)[method]?.(run)
-}
-
-/** A request-scoped provider lives for one attempt, and is given the run in place of a request. */
-function resolveFor(wrapper: Wrapper, run: Run<never>, moduleRef: ModuleRef): Promise<unknown> {
-  const contextId = ContextIdFactory.create()
-  moduleRef.registerRequestByContextId(run, contextId)
-  return moduleRef.resolve(wrapper.token, contextId, { strict: false })
-}
-
-function duplicate(first: FoundJob, second: FoundJob): FleetcronError {
-  const places = first.place === second.place ? `${first.place}, twice` : `${first.place} and ${second.place}`
-  return new FleetcronError(
-    'JOB_DUPLICATE',
-    `Two jobs are named '${first.name}': ${places}. A fleet knows its jobs by name: give each @Cron a \`name\` of its own, ` +
-      'and provide a class once.',
+/** Every declared job of the application's providers and controllers. */
+export function findDeclared(discovery: DiscoveryService): Found[] {
+  return instancesOf(discovery).flatMap(({ wrapper, instance, prototype }) =>
+    declarationsOf(prototype).map(({ declaration }) => {
+      const className = classNameOf(prototype)
+      return {
+        declaration,
+        wrapper,
+        instance,
+        prototype,
+        className,
+        place: `${className === '' ? 'a class without a name' : className}.${String(declaration.method)}`,
+        isStatic: wrapper.isDependencyTreeStatic(),
+      }
+    }),
   )
+}
+
+/** Compilers call a class that mentions itself `_Invoices`; it is still `Invoices`. */
+export function classNameOf(prototype: object): string {
+  const name: unknown = (prototype as { constructor?: { name?: unknown } }).constructor?.name
+  return typeof name === 'string' ? name.replace(/^_(?=[A-Z][A-Za-z0-9]{2})/, '') : ''
+}
+
+/** Enough of what was found to call its method. */
+type Callable = Pick<Found, 'instance' | 'isStatic' | 'wrapper'> & {
+  readonly declaration: Pick<Declaration, 'method'>
+}
+
+/** What calls the method: on the instance there is, or on one made for this run, with the run as its request. */
+export function handlerOf(found: Callable, moduleRef: ModuleRef): (run: Run<never>) => unknown {
+  const { declaration, instance, isStatic, wrapper } = found
+  // The method is looked up at each call, so that whatever wraps it by then takes part.
+  const call = (target: unknown, run: Run<never>) =>
+    (target as Record<string | symbol, (run: Run<never>) => unknown>)[declaration.method]?.(run)
+  if (isStatic) return (run) => call(instance, run)
+  return async (run) => {
+    const contextId = ContextIdFactory.create()
+    moduleRef.registerRequestByContextId(run, contextId)
+    return call(await moduleRef.resolve(wrapper.token, contextId, { strict: false }), run)
+  }
 }

@@ -1,4 +1,24 @@
-export type { Run } from '../fleet/run.js'
-export { Cron, type CronOptions, type RunMethod } from './cron.decorator.js'
-export { FleetModule, type FleetModuleAsyncOptions, type FleetModuleOptions } from './module.js'
-export { InjectFleet } from './tokens.js'
+export { CronExpression, SchedulerRegistry } from '@nestjs/schedule'
+export { defineHandler, type HandlerDefinition, type RunOf } from '../fleet/handlers.js'
+export { Cron } from './cron.decorator.js'
+export { Handler } from './handler.decorator.js'
+export { FleetHealthIndicator, type FleetHealthResult } from './health.js'
+export { Interval, Timeout } from './interval.decorator.js'
+export type {
+  CronOptions,
+  IntervalOptions,
+  JobOverride,
+  RunDecorator,
+  RunMethod,
+  TimeoutOptions,
+} from './job-words.js'
+export { FleetModule, FleetModule as ScheduleModule } from './module.js'
+export type {
+  FleetModuleAsyncOptions,
+  FleetModuleOptions,
+  FleetOptionsFactory,
+  LocalModuleOptions,
+  ModuleDefaults,
+} from './options.js'
+export { Run } from './run.js'
+export { InjectEffects, InjectFleet } from './tokens.js'

@@ -1,42 +1,75 @@
-import {
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common'
-import { DiscoveryService, ModuleRef } from '@nestjs/core'
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import type { Fleet } from '../fleet/fleet.js'
-import { findJobs } from './explorer.js'
-import { FLEET } from './tokens.js'
+import type { ResolvedModule } from './options.js'
+import { FleetSetup } from './setup.js'
+import { MODULE, REAL_FLEET } from './tokens.js'
+
+/** When somebody who calls `enableShutdownHooks()` after making the application has done so. */
+const HOOKS_MS = 1_000
 
 /**
- * Ties a fleet's life to the application's: jobs are known once every module is there, the loop starts when the whole
- * application is up, and runs drain before anything that handlers use is taken away.
+ * Ties a fleet's life to the application's: the loop starts when the whole application is up, and runs drain before
+ * anything that handlers use is taken away.
  *
  * Nest destroys a module before those it is farther from the root than, global ones last: a handler's database may well
  * close before a fleet that stands beside it. So this module moves itself in front of the root (module.ts): last up, first
  * down.
  */
 @Injectable()
-export class FleetLifecycle implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Fleetcron')
+  private hooksCheck: NodeJS.Timeout | null = null
+  private readonly terminate = () => void this.drainAndEnd()
+
   constructor(
-    @Inject(FLEET) private readonly fleet: Fleet,
-    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
-    @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
+    @Inject(MODULE) private readonly options: ResolvedModule,
+    @Inject(REAL_FLEET) private readonly fleet: Fleet,
+    @Inject(FleetSetup) private readonly setup: FleetSetup,
   ) {}
 
-  onModuleInit(): void {
-    for (const { name, options, handler } of findJobs(this.discovery, this.moduleRef)) {
-      this.fleet.job(name, options, handler)
-    }
-  }
-
   async onApplicationBootstrap(): Promise<void> {
-    await this.fleet.start()
+    if (this.options.fleet === null) return
+    if (this.options.shutdown === 'sigterm') process.once('SIGTERM', this.terminate)
+    else this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
+    await this.start()
+    this.setup.applicationIsUp()
   }
 
   async onModuleDestroy(): Promise<void> {
+    if (this.options.fleet === null) return
+    if (this.hooksCheck !== null) clearTimeout(this.hooksCheck)
+    process.off('SIGTERM', this.terminate)
+    this.setup.timers.clear()
     await this.fleet.stop()
+  }
+
+  /** A store that is away keeps the application from starting only where the options say so. */
+  private async start(): Promise<void> {
+    const started = this.setup.start()
+    const away = this.setup.storeIsAway()
+    const first = await Promise.race([started, away])
+    if (first === undefined) return
+    if (this.options.startup === 'fail') {
+      started.catch(() => undefined)
+      await this.fleet.stop()
+      throw first
+    }
+    this.logger.warn(`${first.message} The application starts without its jobs; health tells.`)
+    started.catch((error) => this.logger.error(`the fleet could not start: ${String(error)}`))
+  }
+
+  private checkHooks(): void {
+    if (process.listenerCount('SIGTERM') > 0) return
+    this.logger.warn(
+      'nothing listens for SIGTERM: a deploy ends handlers in the middle. Call app.enableShutdownHooks(), or write ' +
+        "shutdown: 'sigterm' in the module's options.",
+    )
+  }
+
+  /** Ends the process as if nobody had listened, once the handlers have ended. */
+  private async drainAndEnd(): Promise<void> {
+    this.setup.timers.clear()
+    await this.fleet.stop()
+    if (process.listenerCount('SIGTERM') === 0) process.kill(process.pid, 'SIGTERM')
   }
 }

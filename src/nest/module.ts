@@ -1,31 +1,26 @@
-import { type DynamicModule, Global, Inject, Module, type ModuleMetadata } from '@nestjs/common'
+import { type DynamicModule, Global, Inject, Module, type Provider } from '@nestjs/common'
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core'
+import { SchedulerRegistry } from '@nestjs/schedule'
+import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
 import { createFleet, type Fleet } from '../fleet/fleet.js'
-import type { FleetOptions } from '../fleet/options.js'
+import { optionInvalid } from '../fleet/option-values.js'
+import { absentFleet, afterReady } from './early-fleet.js'
+import { FleetHealthIndicator } from './health.js'
 import { FleetLifecycle } from './lifecycle.js'
 import { nestLogger } from './logger.js'
-import { FLEET, FLEET_OPTIONS } from './tokens.js'
+import { type FleetModuleAsyncOptions, type FleetModuleOptions, type ResolvedModule, resolveModule } from './options.js'
+import { FleetSetup } from './setup.js'
+import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET } from './tokens.js'
 
-/** Options of the fleet. Its lines go through Nest's logger unless `logger` says otherwise. */
-export type FleetModuleOptions = FleetOptions
-
-export interface FleetModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  /** Tokens whose values `useFactory` is given, in order. */
-  readonly inject?: NonNullable<
-    Extract<NonNullable<ModuleMetadata['providers']>[number], { inject?: unknown }>['inject']
-  >
-  // biome-ignore lint/suspicious/noExplicitAny: what is injected has the types that the user writes.
-  readonly useFactory: (...injected: any[]) => FleetModuleOptions | Promise<FleetModuleOptions>
-}
-
-/** Holds the fleet for the whole application. It has no hooks: those of a global module run last. */
+/** Holds the fleet for the whole application, and finds its jobs: the hooks of a global module come first. */
 @Global()
 @Module({})
 class FleetProviderModule {}
 
 /**
- * Gives the application a fleet: methods with `@Cron` are its jobs, `@InjectFleet()` is its commands.
+ * Gives the application its jobs: methods with `@Cron`, `@Interval` and `@Timeout`. With `fleet` and `store` they are the
+ * fleet's, and `@InjectFleet()` is its commands; without both this is plain @nestjs/schedule.
  *
  * @throws FleetcronError `STORE_MISSING` at start where a fleet is named and its store is undefined; `JOB_DUPLICATE`
  */
@@ -35,32 +30,71 @@ export class FleetModule {
     placeBeforeRoot(modules)
   }
 
-  static forRoot(options: FleetModuleOptions): DynamicModule {
+  static forRoot(options: FleetModuleOptions = {}): DynamicModule {
     return FleetModule.forRootAsync({ useFactory: () => options })
   }
 
-  static forRootAsync({ imports = [], inject = [], useFactory }: FleetModuleAsyncOptions): DynamicModule {
+  static forRootAsync(options: FleetModuleAsyncOptions): DynamicModule {
+    const { imports = [] } = options
+    const exported = [FLEET, EFFECTS, SchedulerRegistry, FleetHealthIndicator]
     const fleet: DynamicModule = {
       module: FleetProviderModule,
-      imports,
-      providers: [
-        { provide: FLEET_OPTIONS, inject, useFactory },
-        {
-          provide: FLEET,
-          inject: [FLEET_OPTIONS],
-          useFactory: (options: FleetModuleOptions): Fleet =>
-            createFleet({ ...options, logger: options.logger ?? nestLogger() }),
-        },
-      ],
-      exports: [FLEET],
+      imports: [...imports, DiscoveryModule],
+      providers: [...optionsOf(options), ...PROVIDERS],
+      exports: [...exported, MODULE, REAL_FLEET, FleetSetup],
     }
-    return { module: FleetModule, imports: [DiscoveryModule, fleet], providers: [FleetLifecycle] }
+    return { module: FleetModule, imports: [DiscoveryModule, fleet], providers: [FleetLifecycle], exports: [fleet] }
   }
+}
+
+const PROVIDERS: Provider[] = [
+  { provide: MODULE, inject: [FLEET_OPTIONS], useFactory: resolveModule },
+  {
+    provide: REAL_FLEET,
+    inject: [MODULE],
+    useFactory: ({ fleet }: ResolvedModule): Fleet =>
+      fleet === null ? absentFleet() : createFleet({ ...fleet, logger: fleet.logger ?? nestLogger() }),
+  },
+  {
+    provide: FLEET,
+    inject: [MODULE, REAL_FLEET, FleetSetup],
+    useFactory: ({ fleet }: ResolvedModule, real: Fleet, setup: FleetSetup): Fleet =>
+      fleet === null ? real : afterReady(real, () => setup.ready()),
+  },
+  { provide: EFFECTS, inject: [MODULE], useFactory: ({ effects }: ResolvedModule) => effects ?? absentEffects() },
+  SchedulerRegistry,
+  FleetSetup,
+  FleetHealthIndicator,
+]
+
+function optionsOf({ inject = [], useFactory, useClass, useExisting }: FleetModuleAsyncOptions): Provider[] {
+  if ([useFactory, useClass, useExisting].filter((way) => way !== undefined).length !== 1) {
+    throw optionInvalid('FleetModule.forRootAsync()', 'write exactly one of useFactory, useClass and useExisting.')
+  }
+  if (useFactory !== undefined) return [{ provide: FLEET_OPTIONS, inject, useFactory }]
+  const factory = (useClass ?? useExisting) as NonNullable<typeof useClass>
+  const made: Provider = {
+    provide: FLEET_OPTIONS,
+    inject: [factory],
+    useFactory: (maker: InstanceType<typeof factory>) =>
+      maker.createFleetOptions?.() ?? maker.createScheduleOptions?.() ?? {},
+  }
+  return useClass === undefined ? [made] : [made, { provide: factory, useClass: factory }]
+}
+
+/** What `@InjectEffects()` gives where there is no business database: whoever uses it is told. */
+function absentEffects(): Effects {
+  const refuse = async () => {
+    const message = 'There is no business database: hand one in as `effects` to FleetModule.forRoot().'
+    throw new FleetcronError('EFFECT_INVALID', message)
+  }
+  return { once: refuse, ensure: refuse, raise: refuse } as unknown as Effects
 }
 
 /**
  * Hooks run module by module in the order of their distance from the root: the farthest is initialised first and
- * destroyed last. Nearer than the root, the fleet starts after everything that its handlers use, and ends before it.
+ * destroyed last. Nearer than the root, the fleet starts after everything that its handlers use, and ends before it; what
+ * finds the jobs is farther than everything.
  */
 function placeBeforeRoot(modules: ModulesContainer): void {
   const own = [...modules.values()].filter((module) => module.metatype === FleetModule)
@@ -71,4 +105,7 @@ function placeBeforeRoot(modules: ModulesContainer): void {
     )
   }
   for (const module of own) module.distance = -1
+  for (const module of modules.values()) {
+    if (module.metatype === FleetProviderModule) module.distance = Number.POSITIVE_INFINITY
+  }
 }

@@ -42,6 +42,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve'],
   '@nestjs/common': ['nest'],
   '@nestjs/core': ['nest'],
+  '@nestjs/schedule': ['nest'],
+  cron: ['nest'],
   'reflect-metadata': ['nest'],
 }
 

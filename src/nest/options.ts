@@ -1,0 +1,136 @@
+import type { ModuleMetadata, Type } from '@nestjs/common'
+import type { Effects } from '../effect/port.js'
+import type { JobPolicies } from '../fleet/job-options.js'
+import { oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
+import type { FleetOptions } from '../fleet/options.js'
+import type { JobOverride } from './job-words.js'
+
+/** What the module understands with and without a fleet. */
+interface DoorOptions {
+  /** Whether `@Cron` counts at all. Default true. */
+  readonly cronJobs?: boolean
+  /** Whether `@Interval` counts at all. Default true. */
+  readonly intervals?: boolean
+  /** Whether `@Timeout` counts at all. Default true. */
+  readonly timeouts?: boolean
+  /** Schedules and policies from configuration, by the job's name; they win over the decorator. */
+  readonly jobs?: Readonly<Record<string, JobOverride>>
+}
+
+/** No fleet is named: plain @nestjs/schedule, on every node. */
+export interface LocalModuleOptions extends DoorOptions {
+  readonly fleet?: never
+  readonly store?: never
+  /** The business database, for `run.once`. */
+  // biome-ignore lint/suspicious/noExplicitAny: any adapter's transaction type is welcome here; `Register` types the runs.
+  readonly effects?: Effects<any>
+}
+
+/** Policies for every job that does not name its own, and where jobs run that do not say. */
+export type ModuleDefaults = JobPolicies & {
+  /** `'node'`: a job belongs to the fleet only where it says `scope: 'fleet'`. Default `'fleet'`. */
+  readonly scope?: 'fleet' | 'node'
+}
+
+export type FleetNamedOptions = DoorOptions &
+  Omit<FleetOptions, 'defaults'> & {
+    readonly defaults?: ModuleDefaults
+    /**
+     * What happens when the store cannot be reached at start. `'wait'` (default): the application starts, the fleet goes on
+     * trying, and health says so; `'fail'`: the application does not start.
+     */
+    readonly startup?: 'wait' | 'fail'
+    /**
+     * `'sigterm'`: on SIGTERM the fleet drains and then the process ends, for an application without
+     * `enableShutdownHooks()`. Default `'hooks'`: Nest's shutdown hooks drain it.
+     */
+    readonly shutdown?: 'hooks' | 'sigterm'
+  }
+
+/** Options of the module. The fleet's lines go through Nest's logger unless `logger` says otherwise. */
+export type FleetModuleOptions = LocalModuleOptions | FleetNamedOptions
+
+/** A class that makes the options; @nestjs/schedule's method is understood too. */
+export interface FleetOptionsFactory {
+  createFleetOptions?(): FleetModuleOptions | Promise<FleetModuleOptions>
+  createScheduleOptions?(): FleetModuleOptions | Promise<FleetModuleOptions>
+}
+
+type Injected = NonNullable<Extract<NonNullable<ModuleMetadata['providers']>[number], { inject?: unknown }>['inject']>
+
+/** Exactly one of `useFactory`, `useClass` and `useExisting`. */
+export interface FleetModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  /** Tokens whose values `useFactory` is given, in order. */
+  readonly inject?: Injected
+  // biome-ignore lint/suspicious/noExplicitAny: what is injected has the types that the user writes.
+  readonly useFactory?: (...injected: any[]) => FleetModuleOptions | Promise<FleetModuleOptions>
+  readonly useClass?: Type<FleetOptionsFactory>
+  readonly useExisting?: Type<FleetOptionsFactory>
+}
+
+/** The module's options with every default filled in. */
+export interface ResolvedModule {
+  /** Null: local mode. */
+  readonly fleet: FleetOptions | null
+  readonly effects: Effects | null
+  readonly kinds: { readonly cron: boolean; readonly interval: boolean; readonly timeout: boolean }
+  readonly jobs: Readonly<Record<string, JobOverride>>
+  readonly scope: 'fleet' | 'node'
+  readonly startup: 'wait' | 'fail'
+  readonly shutdown: 'hooks' | 'sigterm'
+}
+
+/** The module's own defaults, once. */
+export const MODULE_DEFAULTS = {
+  cronJobs: true,
+  intervals: true,
+  timeouts: true,
+  scope: 'fleet',
+  startup: 'wait',
+  shutdown: 'hooks',
+} as const
+
+const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
+
+/**
+ * The one way from the module's options to what it does. A fleet is meant as soon as `fleet` or `store` stands in the options,
+ * also as undefined: a variable that is missing must not turn it off.
+ *
+ * @throws FleetcronError `OPTION_INVALID`
+ */
+export function resolveModule(input: FleetModuleOptions): ResolvedModule {
+  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, ...rest } = input as FleetNamedOptions
+  const door = {
+    kinds: {
+      cron: cronJobs ?? MODULE_DEFAULTS.cronJobs,
+      interval: intervals ?? MODULE_DEFAULTS.intervals,
+      timeout: timeouts ?? MODULE_DEFAULTS.timeouts,
+    },
+    jobs: jobs ?? {},
+    effects: rest.effects ?? null,
+    startup: oneOf('startup', startup ?? MODULE_DEFAULTS.startup, ['wait', 'fail']),
+    shutdown: oneOf('shutdown', shutdown ?? MODULE_DEFAULTS.shutdown, ['hooks', 'sigterm']),
+  }
+  if (!('fleet' in input) && !('store' in input)) {
+    refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))
+    return { ...door, fleet: null, scope: 'node' }
+  }
+  if (rest.fleet === undefined) {
+    throw optionInvalid(
+      'fleet',
+      "a store needs a fleet: name it, such as fleet: 'billing'; without both it is plain @nestjs/schedule.",
+    )
+  }
+  const { scope, ...defaults } = rest.defaults ?? {}
+  return {
+    ...door,
+    fleet: { ...rest, defaults },
+    scope: oneOf('defaults: scope', scope ?? MODULE_DEFAULTS.scope, ['fleet', 'node']),
+  }
+}
+
+/** An option that only a fleet has says that one was meant. */
+function fleetWords(input: object): Record<string, string> {
+  const words = Object.keys(input).filter((key) => !LOCAL_KEYS.includes(key))
+  return Object.fromEntries(words.map((key) => [key, 'a fleet, which needs `fleet` and `store`']))
+}
