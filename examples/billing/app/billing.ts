@@ -24,7 +24,7 @@ export class Billing {
 
   @Cron('*/2 * * * * *', { name: 'invoices', timeZone: 'UTC', ...termsOf(process.env.BILLING_RELEASE) })
   async bill(run: Run): Promise<void> {
-    const pace = new Pace(this.customers.length)
+    const pace = new Pace(this.customers.length, run.scheduledAt)
     for (const [index, customer] of this.customers.entries()) {
       await this.billOne(run, { customer, period: run.key, periodStart: run.scheduledAt, node: run.node })
       this.observer.invoiced(run, index + 1, this.customers.length)

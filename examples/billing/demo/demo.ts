@@ -68,8 +68,8 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     const books = new Books(files, options.plain ? 'plain' : 'fleet')
     const guarded = !options.plain
     const dice = new Dice(options.seed)
-    const scene = { stage, story, dice, books, files: Object.values(files), customers, leaseMs: LEASE_MS, guarded }
-    const deeds = await play(scene)
+    const common = { customers, leaseMs: LEASE_MS, guarded, background: [] }
+    const deeds = await play({ stage, story, dice, books, files: Object.values(files), ...common })
     const pids = stage.nodes.map((node) => node.pid)
     const reckoning = reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids }, guarded)
     books.close()

@@ -41,7 +41,7 @@ export class NodeProcess {
     this.child = fork(script, [], {
       env: { ...process.env, ...toEnvironment(config), NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      execArgv: ['--enable-source-maps'],
+      execArgv: [],
     })
     this.pid = this.child.pid ?? -1
     this.child.on('message', (message) => heard(message as FromNode))

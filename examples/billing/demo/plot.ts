@@ -32,11 +32,12 @@ export interface Scene {
   readonly leaseMs: number
   /** Whether late writes are refused, and definitions kept: not without Fleetcron. */
   readonly guarded: boolean
+  readonly background: Promise<void>[]
 }
 
 const OLD = '1.0.0'
 const NEW = '2.0.0'
-const BOOT_MS = 30_000
+const BOOT_MS = 40_000
 /** A period that everybody waits for begins and ends in this time, also on a machine with other things to do. */
 const PERIOD_WAIT_MS = 20_000
 const TRIES = 5
@@ -126,11 +127,17 @@ async function kill(scene: Scene, deeds: Deeds): Promise<void> {
       story.say(taken.node.name, `took over ${deeds.takeoverMs} ms after the kill`)
       await endOf(scene.stage, period, since)
     }
-    if (returnsAtOnce) await Promise.all([restart(), takeover()])
-    else await takeover().then(restart)
+    if (returnsAtOnce) inBackground(scene, restart())
+    await takeover()
+    if (!returnsAtOnce) inBackground(scene, restart())
     return
   }
   throw new DemoFailure(`${TRIES} kills came too late: this machine is too busy for the demonstration`)
+}
+
+/** What goes on while the play does; it has to come off before the end. */
+function inBackground({ stage, background }: Scene, work: Promise<void>): void {
+  background.push(work.catch((error) => stage.fail(error)))
 }
 
 async function killInMidPeriod(scene: Scene) {
@@ -225,7 +232,8 @@ async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
 
 /** Lets the last period end and nothing begin any more, then ends every node in good order. */
 async function close(scene: Scene, deeds: Deeds): Promise<void> {
-  const { stage, story, books, guarded } = scene
+  const { stage, story, books, guarded, background } = scene
+  await Promise.all(background)
   story.say('', 'the billing is paused: what has begun is finished')
   if (guarded) await pauseFleet(scene)
   else await Promise.all(stage.living().map((node) => ask(scene, node, 'pause', 'paused')))

@@ -52,7 +52,7 @@ export class PlainBilling implements OnModuleInit {
   private async billPeriod(period: string): Promise<void> {
     const attempt = this.log.begin(period, nodeLabel())
     tell({ type: 'began', period, attempt })
-    const pace = new Pace(this.customers.length)
+    const pace = new Pace(this.customers.length, new Date(period))
     let done = this.customers.length - this.due(period).length
     for (const customer of this.due(period)) {
       const invoice = { customer, period, periodStart: new Date(period), node: nodeLabel() }
