@@ -84,11 +84,12 @@ export class Stage {
   /** Waits for a process to end. */
   async end(node: NodeProcess, withinMs: number): Promise<Exit> {
     node.mayEnd = true
-    return within(withinMs, `${node.name} (process ${node.pid}) ended`, (resolve) => {
+    return within(withinMs, `${node.name} (process ${node.pid}) ended`, (resolve, reject) => {
       void node.exit.then((exit) => {
         if (!this.over) resolve(exit)
       })
-      return () => undefined
+      const nothing = () => false
+      return this.wait(nothing, () => undefined, reject)
     })
   }
 
