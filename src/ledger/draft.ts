@@ -41,10 +41,7 @@ export class Draft {
     this.definition = job.definition
     this.header = { ...job.header, waiting: { ...job.header.waiting } }
     this.schedule = scheduleOf(job.definition, job.header.anchor, ctx)
-    for (const run of job.runs) {
-      this.live.set(run.key, run)
-      this.expected.set(run.key, { state: run.state, token: run.token })
-    }
+    for (const run of job.runs) this.live.set(run.key, run)
   }
 
   get now(): number {
@@ -76,11 +73,12 @@ export class Draft {
   }
 
   /**
-   * Whether a clash has shown the key to exist. Then its occurrence counts as decided (by somebody whom this ledger does
-   * not remember: its store was restored in part), it is passed over, and no row is extended over it.
+   * Whether a row with the key exists: it is live, or a clash has shown it. Then its occurrence counts as decided (by
+   * somebody whom this ledger does not remember: its store was restored in part), it is passed over, and no row is
+   * extended over it.
    */
   passTaken(key: string): boolean {
-    if (this.ctx.taken?.has(key) !== true) return false
+    if (this.ctx.taken?.has(key) !== true && !this.live.has(key)) return false
     this.header.lastFate = null
     this.passedTaken = true
     return true
@@ -92,7 +90,7 @@ export class Draft {
     if (!isTransition(from, event, after.state)) {
       throw new Error(`ledger: ${after.job} ${after.key} cannot ${event} from ${from} to ${after.state}`)
     }
-    if (!this.expected.has(after.key)) {
+    if (!this.touched.has(after.key)) {
       this.expected.set(after.key, before === null ? null : { state: before.state, token: before.token })
     }
     this.count(before, -1)

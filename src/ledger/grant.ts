@@ -20,18 +20,21 @@ export function grant(draft: Draft, ctx: AttendContext): void {
     if (room > 0 && run.state === 'queued' && run.readyAt <= draft.now && !ctx.busy.has(run.key)) give(run)
   }
   while (room > 0 && draft.held().length < draft.definition.concurrency) {
-    const run = nextWaiting(draft)
+    const run = nextWaiting(draft, ctx)
     if (run === null) break
     draft.header.turn = run.lane
     give(run)
   }
 }
 
-/** The first of the next lane that has somebody to send: the lane of the last grant comes last. */
-function nextWaiting(draft: Draft): Run | null {
+/**
+ * The first of the next lane that has somebody to send: the lane of the last grant comes last. A handler may still run here
+ * under the key of a waiting run where the store was set back.
+ */
+function nextWaiting(draft: Draft, ctx: AttendContext): Run | null {
   const last = LANES.indexOf(draft.header.turn)
   for (const lane of [...LANES.slice(last + 1), ...LANES.slice(0, last + 1)]) {
-    const [run] = startsNow(draft, lane) ? draft.waiting(lane) : []
+    const run = startsNow(draft, lane) ? draft.waiting(lane).find(({ key }) => !ctx.busy.has(key)) : undefined
     if (run !== undefined) return run
   }
   return null

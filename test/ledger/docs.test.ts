@@ -49,6 +49,7 @@ describe('docs/ledger.md', () => {
   test('explains every command', () => {
     const commands = [
       'define',
+      'keep',
       'attend',
       'trigger',
       'retryRun',

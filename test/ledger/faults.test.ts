@@ -175,6 +175,32 @@ describe('keys that exist although the cursor is before them: a store that forgo
     },
   )
 
+  test.each(['merge', 'each', 'skip'] as const)('%s: rows that still live are not written over', (policy) => {
+    const book = Book.defined('2026-11-29T10:00:30Z', {
+      overlap: 'wait',
+      catchUp: { policy, withinMs: 86_400_000, most: 100 },
+    })
+    for (const minute of [1, 2, 3]) book.attendAt(`2026-11-29T10:0${minute}:00Z`)
+    const before = [...book.rows.values()]
+    book.now = Date.parse('2026-11-29T10:03:30Z')
+    forget(book)
+    expect(attendUntilDone(book)).toBeLessThan(4)
+    expect([...book.rows.values()]).toEqual(before)
+    expect(book.aggregate().header.cursor.instant).toBe(Date.parse('2026-11-29T10:03:00Z'))
+  })
+
+  test('a run that is queued anew is not started where its earlier handler still runs', () => {
+    const book = Book.defined('2026-11-29T10:00:30Z', { overlap: 'wait' })
+    const busy = new Set(['2026-11-29T10:01Z'])
+    book.attendAt('2026-11-29T10:01:00Z', { room: 0 })
+    expect(book.attend({ busy })).toEqual([])
+    book.attendAt('2026-11-29T10:02:00Z', { room: 0 })
+    expect(keys(book.attend({ busy }))).toEqual(['2026-11-29T10:02Z'])
+    const other = Book.defined('2026-11-29T10:00:30Z', { overlap: 'wait' })
+    other.attendAt('2026-11-29T10:01:00Z', { room: 0 })
+    expect(keys(other.attend({ session: 's2' }))).toEqual(['2026-11-29T10:01Z'])
+  })
+
   test('a row of missed ones is not extended over one that was decided elsewhere', () => {
     const book = Book.defined('2026-11-29T10:00:30Z', {
       catchUp: { policy: 'skip', withinMs: null, most: 1 },
