@@ -11,6 +11,7 @@ import { Looker } from './looker.js'
 import { Membership } from './membership.js'
 import type { HostedJob, NodeOptions } from './node.js'
 import type { NodeFacts, Parts } from './parts.js'
+import { Remarks } from './remarks.js'
 import { type SessionLoss, Sessions } from './session.js'
 import { Settling } from './settling.js'
 
@@ -40,6 +41,7 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.definitions = new Definitions(parts)
   parts.looker = new Looker(parts)
   parts.beats = new Beats(parts)
+  parts.remarks = new Remarks(parts)
   events.on('store-back', () => {
     parts.settling.nudge()
     parts.looker.nudge()
@@ -108,7 +110,6 @@ function logEvents({ events, log, facts }: Parts): void {
   events.on('store-back', ({ awayMs }) => log.info('the store is back', { awayMs }))
   events.on('store-clock-stepped', ({ byMs }) => log.warn("the store's clock has jumped", { byMs }))
   events.on('stray-returned', (ref) => log.warn('handed back a run that this node never learned of', ref))
-  events.on('job-defined', ({ job, hash }) => log.info('defined', { job, hash }))
   events.on('session-begun', ({ session, before }) => {
     if (before !== null) log.info('another session has begun', { session, before, service: facts.service })
   })

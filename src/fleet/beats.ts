@@ -6,7 +6,10 @@ import { isUnavailable } from './link.js'
 import type { Parts } from './parts.js'
 import type { Session } from './session.js'
 
-/** While a node holds nothing its beats only show that it lives: six statements a minute. */
+/**
+ * While a node holds nothing its beats only show that it lives: six statements a minute. With a shorter lease they come
+ * as often as that, since a beat is how a node learns of sessions whose end it has to watch for.
+ */
 const IDLE_MS = 10_000
 
 /** Hints to beat at once are heeded this often. */
@@ -71,8 +74,7 @@ export class Beats {
 
   private intervalMs(): number {
     const { facts, sessions, attempts } = this.parts
-    if (!attempts.holds(sessions.current)) return IDLE_MS
-    return Math.min(IDLE_MS, facts.leaseMs / 3)
+    return Math.min(IDLE_MS, attempts.holds(sessions.current) ? facts.leaseMs / 3 : facts.leaseMs)
   }
 
   private arm(dueAt: number): void {
@@ -135,9 +137,10 @@ export class Beats {
   }
 
   private answered(session: Session, reply: BeatReply, sent: number): void {
-    const { sessions, attempts, membership, looker, definitions, events } = this.parts
+    const { sessions, attempts, membership, looker, definitions, events, remarks } = this.parts
     events.emit('beaten', { session: session.ref.id, alive: reply.alive, runs: attempts.idsOf(session).length })
     membership.update(reply.nodes, reply.now)
+    remarks.saw(reply.nodes)
     definitions.sawIncarnation(reply.incarnation)
     if (session.lost !== null) return
     if (!reply.alive) {

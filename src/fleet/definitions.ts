@@ -166,12 +166,14 @@ export class Definitions {
     results: readonly { readonly job: string; readonly outcome: string }[],
     taken: Map<string, Set<string>>,
   ): string[] {
+    const defined: string[] = []
     const byJob = new Map(results.map((result) => [result.job, result]))
-    return changes.flatMap(({ job, header, definition }) => {
+    const open = changes.flatMap(({ job, header, definition }) => {
       const result = byJob.get(job) as Partial<{ outcome: string; keys: readonly string[]; why: string }> | undefined
       if (result?.outcome === 'won') {
         this.inForce.set(job, header.definition)
         this.parts.events.emit('job-defined', { job, hash: definition?.hash ?? header.definition })
+        defined.push(job)
         if (header.wakeAt !== null) this.parts.looker.wakeBy(header.wakeAt)
         return []
       }
@@ -182,6 +184,11 @@ export class Definitions {
       if (result?.outcome === 'clash') taken.set(job, new Set([...(taken.get(job) ?? []), ...(result.keys ?? [])]))
       return [job]
     })
+    if (defined.length > 0) {
+      const more = defined.length > NAMED ? ` and ${defined.length - NAMED} more` : ''
+      this.parts.log.info(`defined ${defined.slice(0, NAMED).join(', ')}${more}`)
+    }
+    return open
   }
 
   /** Follows the stored zone where nobody named one; true: what this node carries has changed by it. */
@@ -220,6 +227,8 @@ export class Definitions {
 }
 
 const LIVE_MS = 25_000
+/** So many jobs are named in one line. */
+const NAMED = 10
 const AGAIN_MS = 2_000
 const RETRY_MS = 30_000
 const RECHECK_MS = 61_000

@@ -54,6 +54,10 @@ export interface FleetEvents {
   'store-replaced': { readonly before: string; readonly after: string }
   /** The store's clock moved against this node's monotonic one by this much. */
   'store-clock-stepped': { readonly byMs: number }
+  /** This host's wall clock is far from the store's; nothing depends on it. */
+  'clock-differs': { readonly byMs: number }
+  /** Another node evaluates time zones by other data. */
+  'zone-data-differs': { readonly mine: string; readonly theirs: string; readonly label: string }
   'job-defined': { readonly job: string; readonly hash: string }
   /** A job is left alone for a while because of an error; the others go on. */
   'job-parked': { readonly job: string; readonly error: string; readonly untilMs: number }

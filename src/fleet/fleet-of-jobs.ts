@@ -210,8 +210,8 @@ export class FleetOfJobs implements Fleet {
         handlers: [...this.handlers.values()],
         events: this.events,
         opened: (info) => {
-          this.log.info(modeLine(facts, info))
-          if (all.length > 0) this.log.info(`jobs\n${jobTable(all, this.clock.wall())}`)
+          this.log.block(modeLine(facts, info))
+          if (all.length > 0) this.log.block(`jobs\n${jobTable(all, this.clock.wall())}`)
         },
       })
       await this.node.start()

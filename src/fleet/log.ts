@@ -40,11 +40,19 @@ export class Log {
     this.write('error', message, fields)
   }
 
+  /** Several lines for people; the origin goes to structured loggers only. */
+  block(text: string): void {
+    this.send('info', `fleetcron: ${text}`, this.origin)
+  }
+
   private write(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
-    if (this.logger === null) return
+    const all = { ...fields, ...this.origin }
+    if (this.logger !== null) this.send(level, `fleetcron: ${formatLine(message, all)}`, all)
+  }
+
+  private send(level: Level, line: string, fields: Readonly<Record<string, unknown>>): void {
     try {
-      const all = { ...fields, ...this.origin }
-      this.logger[level](`fleetcron: ${formatLine(message, all)}`, all)
+      this.logger?.[level](line, fields)
     } catch {
       // A logger that fails must not end a run or the loop; there is nowhere left to say so.
     }

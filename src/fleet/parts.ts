@@ -12,6 +12,7 @@ import type { Log } from './log.js'
 import type { Looker } from './looker.js'
 import type { Membership } from './membership.js'
 import type { HostedJob } from './node.js'
+import type { Remarks } from './remarks.js'
 import type { Session, Sessions } from './session.js'
 import type { Settling } from './settling.js'
 
@@ -52,6 +53,7 @@ export interface Parts {
   readonly looker: Looker
   readonly beats: Beats
   readonly effectTables: EffectTables
+  readonly remarks: Remarks
   /** Fires when the node stops: every pause ends. */
   readonly stopping: AbortSignal
 }
