@@ -27,7 +27,7 @@ describe('what is worth mending', () => {
     expect(seen).toEqual(['12:01Z', '12:02Z', '12:03Z'].slice(0, seen.length))
     expect(a.lines.some((line) => /clock has jumped byMs=-1(20000|1999\d)/.test(line))).toBe(true)
     world.storeOffsetMs = 0
-    await world.until(330_000)
+    await world.until(331_000)
     expect(new Set(seen).size).toBe(seen.length)
     const rows = await world.runs('it')
     expect(rows.reduce((sum, run) => sum + (run.covers?.count ?? 0), 0)).toBe(6)
