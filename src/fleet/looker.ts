@@ -45,7 +45,9 @@ export class Looker {
     const { clock, jobs } = this.parts.facts
     this.startedAt = clock.monotonic()
     const delays = new Set([...jobs.values()].map(({ initialDelayMs = 0 }) => initialDelayMs))
-    for (const delayMs of delays) if (delayMs > 0) clock.after(delayMs, () => this.request())
+    for (const delayMs of delays) {
+      if (delayMs > 0) void pause(clock, delayMs, this.parts.stopping).then(() => this.request())
+    }
     this.wanted = true
     this.looping = this.loop()
   }

@@ -25,7 +25,9 @@ export async function shutDown(
   await looker.whenStopped()
   await attempts.whenIdle()
   grace.cancel()
-  await Promise.race([settling.whenIdle(), pause(facts.clock, SETTLE_MS)])
+  const enough = new AbortController()
+  await Promise.race([settling.whenIdle(), pause(facts.clock, SETTLE_MS, enough.signal)])
+  enough.abort()
   if (settling.size > 0) {
     log.error('stopping with outcomes that the store has not taken; their runs are repeated elsewhere', {
       runs: settling.size,
