@@ -130,7 +130,7 @@ describe('a daily job never joins two dates', () => {
   test.each(cases)('%s in %s around %s', (time, zone, date) => {
     const middle = Date.parse(`${date}T00:00Z`)
     // Attended at every hour of four days, by one that waits for a place: found at once, or one after the other.
-    for (const stepHours of [1, 5, 30, 96]) {
+    for (const stepHours of [3, 30, 96]) {
       const book = Book.defined(new Date(middle - 48 * 3_600_000).toISOString(), cron(time, zone))
       book.ask('trigger')
       book.attend()
