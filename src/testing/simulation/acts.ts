@@ -15,7 +15,8 @@ export type Deed =
   | { readonly act: 'store-away'; readonly node: string | null; readonly refused: boolean }
   | { readonly act: 'store-back'; readonly node: string | null }
   | { readonly act: 'step-store'; readonly byMs: number }
-  | { readonly act: 'snapshot' | 'restore' | 'wipe' }
+  /** `rewind`: only the cursors of its jobs are set back, the rows stay. */
+  | { readonly act: 'snapshot' | 'restore' | 'wipe' | 'rewind' }
   | { readonly act: 'business-away' | 'business-back' }
   | {
       readonly act: 'ask'
@@ -93,8 +94,13 @@ function stepStore(random: Random, plan: Basis, acts: Act[]): void {
 
 function restore(random: Random, plan: Basis, acts: Act[]): void {
   const at = moment(random, plan)
-  if (random.chance(0.2)) {
+  const lot = random.unit()
+  if (lot < 0.2) {
     acts.push({ at, act: 'wipe' })
+    return
+  }
+  if (lot < 0.5) {
+    acts.push({ at: Math.max(4_000, at - random.pick([6_000, 40_000])), act: 'snapshot' }, { at, act: 'rewind' })
     return
   }
   acts.push({ at: Math.max(4_000, at - random.pick([500, 6_000, 40_000])), act: 'snapshot' }, { at, act: 'restore' })

@@ -31,6 +31,12 @@ export function handlerOf(job: string, plan: HandlerPlan, process: VirtualProces
   }
 }
 
+/** Quick, unless whoever asked for the run wants it to take its time. */
+function _calmAttempt({ data }: HandlerRun): Attempt {
+  const lingers = typeof data === 'object' && data !== null && 'linger' in data
+  return lingers ? { mode: 'works', steps: 40, stepMs: 500 } : { mode: 'works', steps: 2, stepMs: 20 }
+}
+
 class Work {
   readonly #about: { process: string; job: string; key: string; token: number; handler: number }
   readonly #signal: AbortSignal | null

@@ -8,6 +8,7 @@ import type { JobRow } from './ledger-view.js'
  */
 export type Observation = { /** True time, epoch milliseconds. */ readonly at: number } & (
   | ProcessSeen
+  | LossSeen
   | WorldSeen
   | StoreSeen
   | HandlerSeen
@@ -21,10 +22,19 @@ export interface ProcessSeen {
   readonly what: 'started' | 'killed' | 'paused' | 'suspended' | 'resumed' | 'stopping' | 'stopped' | 'wall-stepped'
 }
 
+/** A node has stopped believing in its session. */
+export interface LossSeen {
+  readonly kind: 'session-lost'
+  readonly process: string
+  readonly session: string
+  readonly why: 'lease' | 'suspend' | 'refused'
+  readonly runs: number
+}
+
 /** What happens to the store as a whole. */
 export interface WorldSeen {
   readonly kind: 'world'
-  readonly what: 'clock-stepped' | 'snapshot' | 'restored' | 'wiped' | 'away' | 'back' | 'calm'
+  readonly what: 'clock-stepped' | 'snapshot' | 'restored' | 'rewound' | 'wiped' | 'away' | 'back' | 'calm'
   readonly detail: string
 }
 

@@ -43,7 +43,8 @@ export class Operator {
         if (header.pause !== null) this.#through('resume', header.job, (commands) => commands.resume(header.job))
       }
     })
-    for (const delay of [15_000, 35_000, 50_000]) {
+    if (this.#random.chance(0.5)) at(22_000, () => this.#linger())
+    for (const delay of [15_000, 40_000, 55_000]) {
       at(delay, () => {
         for (const { header } of ledger.jobs()) {
           for (const run of ledger.live(header.job)) {
@@ -53,6 +54,30 @@ export class Operator {
         }
       })
     }
+  }
+
+  /** Starts a run that takes its time, and then kills its node or cancels it: takeover and cancellation have their limits. */
+  #linger(): void {
+    const { clock, living, witness } = this.#world
+    const jobs = witness.ledger.jobs().filter(({ header }) => !header.retired)
+    if (jobs.length === 0) return
+    const { job } = this.#random.pick(jobs).header
+    this.#requests += 1
+    const key = `q${this.#requests}`
+    const [node] = living.keys()
+    if (node === undefined) return
+    const data = { linger: true }
+    this.#send(node, 'trigger', job, key, data, (commands) => commands.trigger(job, { key, data }))
+    const kills = this.#random.chance(0.6)
+    clock.after(this.#random.int(1_500, 6_000), () => {
+      const run = witness.ledger.run(job, `manual:${job}#${key}`)
+      if (run?.state !== 'running') return
+      const holder = [...living.values()].find((one) => run.attempts.at(-1)?.node === one.process.name)
+      if (kills && holder && living.size > 1) {
+        this.#world.kill(holder.plan.name)
+        clock.after(30_000, () => this.#world.start(holder.plan.name))
+      } else this.#through('cancel', job, (commands) => commands.cancel(run))
+    })
   }
 
   #through(command: AskedSeen['command'], job: string, act: (commands: Commands) => Promise<unknown>): void {

@@ -102,6 +102,9 @@ function perform(world: World, operator: Operator, act: Act): void {
     case 'restore':
       world.restore()
       break
+    case 'rewind':
+      world.rewind()
+      break
     case 'wipe':
       world.wipe()
       break

@@ -12,6 +12,8 @@ export interface SessionTruth {
   /** Number of its node's sessions before it. */
   readonly order: number
   readonly leaseMs: number
+  /** When the store heard of it first, by the store's clock. */
+  readonly begunAt: number
   /** When its lease ends by the store's clock, by what the store has accepted. */
   leaseEnd: number
   /** When the store renewed it last; true time. */
@@ -46,6 +48,9 @@ export interface ProcessTruth {
 }
 
 const NEVER = Number.NEGATIVE_INFINITY
+
+/** What sets the store's contents back. */
+export const DISTURBED: ReadonlySet<string> = new Set(['restored', 'rewound', 'wiped'])
 
 /**
  * What is true of the world, put together from what was seen: who lives, which sessions and grants there are, when the
@@ -85,7 +90,7 @@ export class Truth {
           this.steppedAt = seen.at
           if (Number(seen.detail) < 0) this.steppedBackAt = seen.at
         }
-        if (seen.what === 'restored' || seen.what === 'wiped') this.restoredAt = seen.at
+        if (DISTURBED.has(seen.what)) this.restoredAt = seen.at
         if (seen.what === 'calm') this.calmAt = seen.at
         break
       case 'attend':
@@ -133,7 +138,18 @@ export class Truth {
 
   #begin(id: string, node: string, process: string, leaseMs: number): SessionTruth {
     const order = [...this.sessions.values()].filter((one) => one.node === node).length
-    const fresh = { id, node, process, order, leaseMs, leaseEnd: NEVER, renewedAt: NEVER, acceptedSentAt: NEVER }
+    const begunAt = this.storeNow
+    const fresh = {
+      id,
+      node,
+      process,
+      order,
+      leaseMs,
+      begunAt,
+      leaseEnd: NEVER,
+      renewedAt: NEVER,
+      acceptedSentAt: NEVER,
+    }
     this.sessions.set(id, fresh)
     return fresh
   }

@@ -99,6 +99,9 @@ export class World {
     const node = this.#node(plan, process, carried, zones, random)
     this.living.set(name, { plan, process, node, release: carried, zones, stopping: false })
     this.#process(id, 'started')
+    node.events.on('session-lost', ({ session, why, runs }) => {
+      this.report({ kind: 'session-lost', at: this.clock.now, process: id, session, why, runs })
+    })
     void node.start()
   }
 
@@ -170,6 +173,23 @@ export class World {
     this.#store.restore(this.#snapshot)
     this.witness.refresh()
     this.#world('restored', '')
+  }
+
+  /** A backup of the jobs without one of their runs: the cursors are what they were, the rows stay. */
+  rewind(): void {
+    if (this.#snapshot === null) return
+    const old = new Map(this.#snapshot.tables.jobs.map(({ row }) => [row.header.job, row.header]))
+    const { tables } = this.#store.snapshot()
+    const jobs = tables.jobs.map((job) => {
+      const { header } = job.row
+      const was = old.get(header.job)
+      const cursor = was?.definition === header.definition ? was.cursor : header.cursor
+      const fresh = { ...header, cursor, lastFate: null, wakeAt: header.pause === null ? this.storeNow : header.wakeAt }
+      return { ...job, row: { ...job.row, header: fresh } }
+    })
+    this.#store.restore({ tables: { ...tables, jobs } })
+    this.witness.refresh()
+    this.#world('rewound', '')
   }
 
   wipe(): void {

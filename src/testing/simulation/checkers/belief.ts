@@ -44,6 +44,10 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
     const attempt = grant.run.attemptId ?? ''
     if (started.has(attempt)) broken('S9', `${name} was started twice`)
     started.add(attempt)
+    for (const other of handlers.values()) {
+      if (other.process !== process || other.job !== job || other.key !== key || other.endedAt !== null) continue
+      broken('L6', `${process} started ${name} while the handler of #${other.token} still runs in it`)
+    }
     const until = believedUntil(grant.session)
     if (at >= until) broken('S8', `${process} started ${name} ${at - until} ms after the end of its belief`)
     const { run } = grant
@@ -70,6 +74,7 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
   const step = (seen: Extract<HandlerSeen, { kind: 'handler-step' }> & { at: number }): void => {
     const handler = handlers.get(seen.handler)
     if (!handler || seen.aborted) return
+    inTime(handler, seen.at)
     const until = believedUntil(handler.session)
     const process = truth.process(seen.process)
     if (seen.at < until + TICK_MS || justBack(process, seen.at)) return
@@ -77,6 +82,20 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
       'S8',
       `${seen.process} works on ${seen.job}/${seen.key}#${seen.token} ${seen.at - until} ms after the end of its belief`,
     )
+  }
+
+  /** `timeout` fires the signal. */
+  const inTime = (handler: HandlerTruth, at: number): void => {
+    const timeoutMs = truth.grant(handler.job, handler.key, handler.token)?.definition?.timeoutMs
+    const process = truth.process(handler.process)
+    if (timeoutMs == null || handler.abortedAt !== null || !process || process.state !== 'running') return
+    const since = Math.max(handler.startedAt, process.resumedAt)
+    if (at - since > timeoutMs + TICK_MS) {
+      broken(
+        'L4',
+        `${handler.process} works on ${handler.job}/${handler.key}#${handler.token} for ${at - since} ms, timeout is ${timeoutMs}`,
+      )
+    }
   }
 
   const believedUntil = (session: string): number => {
@@ -114,6 +133,7 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
         if (handler && seen.kind === 'handler-aborted') handler.abortedAt ??= seen.at
         if (handler && seen.kind === 'handler-ended') handlers.delete(seen.handler)
       }
+      if (seen.kind === 'attend' || seen.kind === 'beat') for (const one of handlers.values()) inTime(one, seen.at)
       if (seen.kind === 'process' && (seen.what === 'killed' || seen.what === 'stopped')) {
         for (const [number, one] of handlers) if (one.process === seen.process) handlers.delete(number)
       }

@@ -137,7 +137,8 @@ export function checkDecisions(context: CheckerContext): Checker {
         const other = seen.get(key)
         if (other !== undefined) broken('S1', `${key} of ${job} is claimed by ${other} and by ${row.key}`)
         seen.set(key, row.key)
-        const earlier = coveredBefore(job, key, row.key, moments, false)
+        // A store whose cursors alone were set back knows by its keys, not by what its rows cover.
+        const earlier = rewound ? null : coveredBefore(job, key, row.key, moments, false)
         if (earlier !== null) broken('S1', `${key} of ${job} is claimed by ${row.key} and was covered by ${earlier}`)
       }
     }
@@ -184,6 +185,7 @@ export function checkDecisions(context: CheckerContext): Checker {
     return null
   }
 
+  let rewound = false
   let fresh: ReadonlySet<string> = new Set()
   let retired: ReadonlySet<string> = new Set()
   const claimedNow = (run: Run) => fresh.has(`${run.job}/${run.key}`)
@@ -197,6 +199,7 @@ export function checkDecisions(context: CheckerContext): Checker {
   return {
     see(seen) {
       if (seen.kind === 'settle') for (const { job, after } of seen.jobs) remember(job, after)
+      if (seen.kind === 'world' && seen.what === 'rewound') rewound = true
       if (seen.kind === 'world') for (const row of truth.ledger.jobs()) remember(row.header.job, row)
       if (seen.kind !== 'commit') return
       fresh = new Set(seen.rows.map((row) => `${row.job}/${row.key}`))

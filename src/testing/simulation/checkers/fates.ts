@@ -66,7 +66,9 @@ const FATES: Readonly<Record<string, Fate>> = {
   paused: ({ broken, truth }, d, claim) => {
     const { pause } = d.before.header
     const name = `${d.job}/${claim.row.key}`
-    const byItself = d.definition.pauseAfter !== null && d.before.tally.failures >= d.definition.pauseAfter
+    const byItself =
+      d.definition.pauseAfter !== null &&
+      Math.max(d.before.tally.failures, d.after.tally.failures) >= d.definition.pauseAfter
     if (pause === null) {
       if (!byItself) broken('S7', `${name} is missed as paused, and there is no pause`)
       return
@@ -93,6 +95,7 @@ const FATES: Readonly<Record<string, Fate>> = {
       broken('S7', `${name} covers ${claim.keys.length} and is no catch-up`)
     if (claim.row.before !== null && d.definition.overlap !== 'merge')
       broken('S7', `${name} absorbed ${newest} under ${d.definition.overlap}`)
+    overlapped({ broken }, d, claim, name)
     if (!isFresh(d, newest) || !isLatest(d, newest)) broken('S7', `${name}: ${newest} is queued as fresh at ${d.now}`)
     pausedStarts(broken, d, name, newest)
   },
@@ -121,9 +124,32 @@ function pausedStarts(broken: CheckerContext['broken'], d: Decided, name: string
     broken('S7', `${name}: ${key} was queued although the job was paused`)
 }
 
-/** No more catch-up runs wait than the job allows. */
+/** What a fresh occurrence may do that finds every place held or awaited by fresh ones. */
+function overlapped({ broken }: Pick<CheckerContext, 'broken'>, d: Decided, { row }: Claim, name: string): void {
+  const room = roomOf(d)
+  const { overlap, queue, concurrency } = d.definition
+  if (hasWay(room)) return
+  if (overlap === 'skip') broken('S7', `${name} is queued behind ${room.fresh} fresh runs, the policy is skip`)
+  if (row.before === null && (overlap === 'wait' || overlap === 'merge') && room.waiting >= queue) {
+    broken('S7', `${name} is queued behind ${room.waiting} waiting runs, queue is ${queue}`)
+  }
+  if (overlap !== 'replace') return
+  const changed = new Map(d.rows.map((one) => [one.key, one.after]))
+  const left = d.read
+    .map((run) => changed.get(run.key) ?? run)
+    .filter((run) => {
+      return run.cause === 'schedule' && run.stop === null && (run.state === 'queued' || run.state === 'running')
+    })
+  if (left.length + 1 > concurrency)
+    broken('S7', `${name} replaces, and ${left.length} fresh runs go on; there are ${concurrency} places`)
+}
+
+/** No more catch-up runs wait than the job allows; what is merged is one run. */
 function waiting({ broken, truth }: CheckerContext, d: Decided): void {
   const added = d.claims.filter(({ row }) => row.before === null && isBacklog(row.after)).length
+  const made = d.claims.filter(({ row }) => row.before === null && row.after.cause === 'catch-up').length
+  if (made > 1 && d.definition.catchUp.policy === 'merge')
+    broken('S7', `${d.job}: ${made} catch-up runs were made under merge`)
   if (added === 0) return
   let count = 0
   for (const run of truth.ledger.live(d.job)) if (isBacklog(run) && run.cause === 'catch-up') count += 1
@@ -153,8 +179,8 @@ function isLatest(d: Decided, key: string | undefined): boolean {
 }
 
 interface Room {
-  readonly held: number
-  readonly onlyFresh: boolean
+  /** Fresh runs that hold a place or wait for one: only they are in the way of a fresh occurrence. */
+  readonly fresh: number
   readonly waiting: number
   readonly backlog: number
   readonly concurrency: number
@@ -167,17 +193,16 @@ function roomOf(d: Decided): Room {
     const after = changed.get(run.key)
     return !(run.place && after && after.state !== 'queued' && after.state !== 'running')
   })
-  const held = before.filter((run) => run.place)
+  const waiting = before.filter((run) => run.state === 'queued' && !run.place && run.cause === 'schedule').length
   return {
-    held: held.length,
-    onlyFresh: held.every((run) => run.cause === 'schedule'),
-    waiting: before.filter((run) => run.state === 'queued' && !run.place && run.cause === 'schedule').length,
+    fresh: before.filter((run) => run.place && run.cause === 'schedule').length + waiting,
+    waiting,
     backlog: before.filter(isBacklog).length,
     concurrency: d.definition.concurrency,
   }
 }
 
 /** Whether a fresh occurrence finds a place, or only what must not be in its way. */
-function hasWay({ held, onlyFresh, waiting, concurrency }: Room): boolean {
-  return concurrency - held - waiting > 0 || (!onlyFresh && waiting === 0)
+function hasWay({ fresh, concurrency }: Room): boolean {
+  return fresh < concurrency
 }

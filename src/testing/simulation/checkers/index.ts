@@ -2,6 +2,7 @@ import type { Observation } from '../observations.js'
 import { Truth } from '../truth.js'
 import type { World } from '../world.js'
 import { checkBelief } from './belief.js'
+import { checkCalm } from './calm.js'
 import type { Checker, CheckerContext, Violation } from './checker.js'
 import { checkDecisions } from './decisions.js'
 import { checkDefinitions } from './definitions.js'
@@ -31,6 +32,7 @@ const ALL = [
   checkDefinitions,
   checkRequests,
   checkLiveness,
+  checkCalm,
 ]
 
 /** All checkers of one simulation. */

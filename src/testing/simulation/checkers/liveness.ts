@@ -8,15 +8,11 @@ const START_MS = 2_500
 const DRAINED_MS = 25_000
 
 /**
- * L1, L3, S9 and what else must come to pass when nothing is in the way: the calm. Nothing due is left alone, nothing
- * waits or runs for ever, no run is forgotten and no handler goes on that nobody owns.
+ * L3, S9 at the end, after the calm: nothing due is left alone, nothing waits or runs for ever, no run is forgotten and
+ * no handler goes on that nobody owns.
  */
 export function checkLiveness({ truth, broken }: CheckerContext): Checker {
-  /** Runs by when they were first seen due and unattended, or running without their handler. */
   const handlers = new Set<string>()
-  /** Deaths of processes that held runs, by session. */
-  const lost = new Map<string, { readonly by: number; readonly process: string }>()
-  /** Attempts that are no longer their holder's, and when its beats could first say so. */
 
   const drained = (): void => {
     const { ledger, world } = truth
@@ -75,7 +71,6 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
           if (truth.grant(job, key.join('/'), Number(token))?.process === seen.process) handlers.delete(name)
         }
       }
-      void lost
     },
     end: drained,
   }

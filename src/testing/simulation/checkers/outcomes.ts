@@ -1,5 +1,5 @@
 import type { Run } from '../../../ledger/types.js'
-import type { RowChange } from '../observations.js'
+import type { RowChange, SettleSeen } from '../observations.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 /** Uncharged repeats of a run at most (L6). */
@@ -8,16 +8,25 @@ const REPEATS_MOST = 10
 /** A beat that failed this long ago may still be why a session ran out. */
 const TROUBLE_MS = 60_000
 
+/** What a node's picture of the store's clock may be off. */
+const SLACK_MS = 600
+
+interface End {
+  readonly at: number
+  readonly how: string
+  readonly aborted: boolean
+  readonly why: string | null
+}
+
 /**
  * What became of an attempt, and who pays for it (L6): what its handler did decides; a hand-back and an excused loss
  * cost nothing, a lost node costs `recover`, an error costs `retry`, and nothing is repeated beyond its limit.
  */
 export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
   /** How handlers ended, by attempt. */
-  const ends = new Map<string, { readonly how: string; readonly aborted: boolean; readonly why: string | null }>()
+  const ends = new Map<string, End>()
   const whys = new Map<number, string>()
   const called = new Set<string>()
-  const refused = new Set<string>()
 
   const settled = ({ before, after }: RowChange): void => {
     if (before === null || after === null || before.attemptId === null) return
@@ -46,13 +55,7 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     return grant === undefined || truth.restoredAt > grant.at
   }
 
-  const threw = (
-    name: string,
-    before: Run,
-    after: Run,
-    end: { how: string; why: string | null } | null,
-    limit: number,
-  ): void => {
+  const threw = (name: string, before: Run, after: Run, end: End | null, limit: number): void => {
     if (end?.how === 'obeyed') broken('L6', `${name} obeyed its signal (${end.why}) and counts as failed`)
     if (after.state === 'queued' && after.retries !== before.retries + 1)
       broken('L6', `${name} is retried and not charged`)
@@ -61,13 +64,21 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     if (after.state === 'failed' && before.retries < limit)
       broken('L6', `${name} failed with ${before.retries} of ${limit} retries`)
     uncharged(name, before, after, ['recoveries', 'repeats'])
+    if (after.state === 'queued' && end) delayed(name, before, after, end.at)
+  }
+
+  /** A retry waits for its delay, less the jitter of a quarter. */
+  const delayed = (name: string, before: Run, after: Run, endedAt: number): void => {
+    const retry = definitionOf(before)?.retry
+    if (!retry || truth.steppedAt > endedAt - SLACK_MS * 10) return
+    const least = 0.75 * Math.min(retry.maxDelayMs, retry.delayMs * retry.factor ** before.retries)
+    const waits = after.readyAt - (endedAt + truth.world.storeOffsetMs)
+    if (waits < least - SLACK_MS) broken('L6', `${name} is retried after ${waits} ms, at least ${least} are due`)
   }
 
   const handedBack = (name: string, before: Run, after: Run, wasCalled: boolean): void => {
     uncharged(name, before, after, before.repeats >= REPEATS_MOST ? ['retries'] : ['retries', 'recoveries'])
     if (after.repeats > REPEATS_MOST) broken('L6', `${name} was repeated ${after.repeats} times without charge`)
-    // Refused by a fence that knows a higher token: repeated above it, without charge (S3).
-    if (refused.has(`${after.job}|${after.key}|${before.token}`)) return
     if (
       wasCalled &&
       after.state === 'queued' &&
@@ -95,7 +106,7 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
   const definitionOf = (run: Run) => truth.grants.get(run.attemptId ?? '')?.definition
 
   /** A run whose session was marked, as a commit has left it. */
-  const recovered = ({ before, after }: RowChange, process: string): void => {
+  const recovered = ({ before, after }: RowChange, process: string, read: number): void => {
     if (before?.state !== 'running' || after === null || before.attemptId === null) return
     if (after.attemptId === before.attemptId && after.state === 'running') return
     const name = `${after.job}/${after.key}#${before.token}`
@@ -118,10 +129,10 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
       return
     }
     if (recover === 0) broken('L6', `${name} is repeated although recover is 0`)
-    charged(name, before, after, process)
+    charged(name, before, after, process, read)
   }
 
-  const charged = (name: string, before: Run, after: Run, process: string): void => {
+  const charged = (name: string, before: Run, after: Run, process: string, read: number): void => {
     const session = truth.sessions.get(before.session ?? '')
     const paid = after.recoveries - before.recoveries
     const free = after.repeats - before.repeats
@@ -130,6 +141,12 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     const returned = [...truth.sessions.values()].some((one) => one.node === session.node && one.order > session.order)
     const recoverer = truth.process(process)
     const trouble = recoverer !== undefined && recoverer.failedAt > truth.now - TROUBLE_MS
+    const isBack = [...truth.sessions.values()].some((one) => {
+      return one.node === session.node && one.order > session.order && one.begunAt < read
+    })
+    if (isBack && paid > 0 && before.repeats < REPEATS_MOST && truth.steppedAt < 0) {
+      broken('L6', `${name}: its node lives on, and a recovery is charged`)
+    }
     if (!returned && !trouble && paid === 0) broken('L6', `${name}: its node is lost, and nothing is charged`)
   }
 
@@ -144,29 +161,49 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     if (currentDefinition(job)?.recover !== 0) return
     const last = after.attempts.at(-2)
     if (!last || !called.has(`${job}|${key}|${last.token}`)) return
-    const allowed = last.outcome === 'failed' || truth.restoredAt > 0 || refused.has(`${job}|${key}|${last.token}`)
+    const allowed = last.outcome === 'failed' || truth.restoredAt > 0
     if (!allowed && definitionAt(last.id)?.recover === 0)
       broken('L6', `${job}/${key} follows an attempt that was ${last.outcome}, recover is 0`)
   }
 
   const definitionAt = (attemptId: string) => truth.grants.get(attemptId)?.definition
 
+  /** How far the job has come: the newest occurrence that succeeded. */
+  const succeededUntil = ({ jobs, rows }: SettleSeen): void => {
+    for (const { job, before, after } of jobs) {
+      if (before === null || after === null) continue
+      const done = rows.filter((row) => row.job === job && row.after?.state === 'succeeded' && isScheduled(row.after))
+      const instants = [before.tally.succeededUntil, ...done.map((row) => row.after?.scheduledAt ?? null)]
+      const until = instants.reduce((a, b) => (a === null ? b : b === null ? a : Math.max(a, b)), null)
+      if (after.tally.succeededUntil !== until) {
+        broken('S6', `${job} has succeeded up to ${after.tally.succeededUntil}, its runs up to ${until}`)
+      }
+    }
+  }
+
   return {
     see(seen) {
       if (seen.kind === 'handler-started') called.add(`${seen.job}|${seen.key}|${seen.token}`)
-      if (seen.kind === 'once' && seen.error === 'STALE_TOKEN') refused.add(`${seen.job}|${seen.runKey}|${seen.token}`)
       if (seen.kind === 'handler-aborted') whys.set(seen.handler, seen.why)
       if (seen.kind === 'handler-ended') {
         const { how, aborted } = seen
-        ends.set(`${seen.job}|${seen.key}|${seen.token}`, { how, aborted, why: whys.get(seen.handler) ?? null })
+        const why = whys.get(seen.handler) ?? null
+        ends.set(`${seen.job}|${seen.key}|${seen.token}`, { at: seen.at, how, aborted, why })
       }
-      if (seen.kind === 'settle') for (const row of seen.rows) settled(row)
+      if (seen.kind === 'settle') {
+        for (const row of seen.rows) settled(row)
+        succeededUntil(seen)
+      }
       if (seen.kind === 'commit') {
         for (const row of seen.rows) {
-          recovered(row, seen.process)
+          recovered(row, seen.process, seen.read)
           followed(row)
         }
       }
     },
   }
+}
+
+function isScheduled(run: Run): boolean {
+  return run.cause === 'schedule' || run.cause === 'catch-up'
 }

@@ -1,3 +1,4 @@
+import type { Lane } from '../../../ledger/types.js'
 import type { CommitSeen, RowChange, SettleSeen } from '../observations.js'
 import type { Checker, CheckerContext } from './checker.js'
 
@@ -7,7 +8,7 @@ import type { Checker, CheckerContext } from './checker.js'
  */
 export function checkPlaces({ truth, broken }: CheckerContext): Checker {
   const commit = (seen: CommitSeen): void => {
-    for (const { job, after } of seen.jobs) {
+    for (const { job, before, after } of seen.jobs) {
       if (after === null) continue
       const rows = seen.rows.filter((row) => row.job === job)
       const concurrency = truth.definition(after)?.concurrency ?? 1
@@ -17,6 +18,7 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
         broken('S4', `${held.length} runs of ${job} hold places, there are ${concurrency}`)
       }
       for (const row of taken) inTurn(job, row, rows)
+      alternate(job, before?.header.turn ?? 'schedule', taken, seen.read)
       waitingCounted(job)
       pausedStarts(job, taken, seen)
       readyStarts(rows, seen.read)
@@ -33,6 +35,22 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
       // A node does not start a run whose earlier handler still runs in it.
       if (other.attempt > 0 || rows.some((row) => row.key === other.key)) continue
       broken('L3', `${job}/${key} was granted before ${other.key}, which waited longer`)
+    }
+  }
+
+  /** Lanes take turns: two grants in a row to one lane only while no other lane has anybody to send. */
+  const alternate = (job: string, before: Lane, taken: readonly RowChange[], now: number): void => {
+    const paused = truth.ledger.job(job)?.header.pause != null
+    const others = [...truth.ledger.live(job)].filter((run) => {
+      return run.state === 'queued' && !run.place && run.createdAt <= now && (!paused || run.lane === 'manual')
+    })
+    let turn = before
+    for (const { key, after } of [...taken].sort((a, b) => (a.after?.token ?? 0) - (b.after?.token ?? 0))) {
+      if (after === null) continue
+      const other = others.find((run) => run.lane !== after.lane)
+      if (after.lane === turn && other)
+        broken('L3', `${job}/${key} was granted out of turn: ${other.key} of lane ${other.lane} waits`)
+      turn = after.lane
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Change, Settlement } from '../../../ledger/types.js'
 import type { CommitSeen, RowChange, SettleSeen } from '../observations.js'
+import { DISTURBED } from '../truth.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 type Seen<T> = T & { readonly at: number }
@@ -12,6 +13,8 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
   /** The version that the last change of a job gave it: settlements must leave it alone. */
   const versions = new Map<string, string>()
   const applied = new Set<string>()
+  /** What a settlement was answered with, by attempt. */
+  const answers = new Map<string, string>()
 
   const commit = (seen: Seen<CommitSeen>): void => {
     const { committed, session, storeNow } = seen
@@ -27,6 +30,11 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
     const results = new Map(committed.results.map((result) => [result.job, result]))
     for (const change of seen.changes) {
       const result = results.get(change.job)
+      const version =
+        seen.jobs.find((one) => one.job === change.job)?.before?.version ?? truth.ledger.job(change.job)?.version
+      if (version === change.id && result?.outcome !== 'won') {
+        broken('S10', `${about} on ${change.job} came again and was answered with ${result?.outcome}`)
+      }
       if (result?.outcome === 'won') won(change, seen)
       else untouched(change.job, seen, result?.outcome ?? 'no result')
       if (result?.outcome === 'stale' && !mayBeStale(change)) {
@@ -112,7 +120,8 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
     if (JSON.stringify(header) !== JSON.stringify({ ...change.header, wakeAt: null })) {
       broken('S7', `the header of ${change.job} is not what the commit said`)
     }
-    if (after && after.header.cursor.instant < (before?.header.cursor.instant ?? 0)) {
+    const [was, is] = [before?.header.cursor, after?.header.cursor]
+    if (was && is && (is.instant < was.instant || is.label < was.label)) {
       broken('S7', `the cursor of ${change.job} moved back`)
     }
   }
@@ -176,6 +185,7 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
       else if (before.token !== token)
         broken('S6', `${name} runs with token ${before.token} and was settled with ${token}`)
       else if (before.attemptId !== attemptId) broken('S6', `${name} was settled by another attempt`)
+      answers.set(attemptId, result)
       if (result === 'lost') broken('S10', `${name} was settled, and its holder was told that it was lost`)
       const { stop: _, ...after } = row.after ?? { stop: null }
       const { stop: __, ...said } = settlement.run
@@ -183,6 +193,10 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
       const ended = before.session !== null && truth.ledger.session(before.session)?.endedAt === null
       if ((result === 'settled') !== ended) broken('S6', `${name} was settled as '${result}'`)
       return
+    }
+    const first = answers.get(attemptId)
+    if (first !== undefined && first !== result) {
+      broken('S10', `${name} was settled as '${first}', and when it came again as '${result}'`)
     }
     const current = truth.ledger.run(job, key)
     if (current?.state === 'running' && current.token === token && current.attemptId === attemptId) {
@@ -194,8 +208,9 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
     see(seen) {
       if (seen.kind === 'commit') commit(seen)
       if (seen.kind === 'settle') settle(seen)
-      if (seen.kind === 'world' && (seen.what === 'restored' || seen.what === 'wiped')) {
+      if (seen.kind === 'world' && DISTURBED.has(seen.what)) {
         versions.clear()
+        answers.clear()
         for (const row of truth.ledger.jobs()) versions.set(row.header.job, row.version)
       }
     },

@@ -1,5 +1,6 @@
 import type { Run, RunState } from '../../../ledger/types.js'
 import type { RowChange } from '../observations.js'
+import { DISTURBED } from '../truth.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 /** What one atomic write may do to a row: S6's table, read by the checkers in their own words. */
@@ -145,7 +146,7 @@ export function checkRows({ truth, broken }: CheckerContext): Checker {
         const rows = [...seen.rows].sort((a, b) => (a.after?.token ?? 0) - (b.after?.token ?? 0))
         for (const row of rows) step(row, seen.kind)
       }
-      if (seen.kind === 'world' && (seen.what === 'restored' || seen.what === 'wiped')) succeeded.clear()
+      if (seen.kind === 'world' && DISTURBED.has(seen.what)) succeeded.clear()
       if (seen.kind === 'attend' || seen.kind === 'beat') {
         for (const row of seen.rows) broken('S6', `${row.job}/${row.key} was changed by a ${seen.kind}`)
       }

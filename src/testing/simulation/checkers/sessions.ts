@@ -1,4 +1,5 @@
 import type { AttendSeen, BeatSeen } from '../observations.js'
+import { DISTURBED } from '../truth.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 /**
@@ -80,7 +81,7 @@ export function checkSessions({ truth, broken }: CheckerContext): Checker {
             broken('S8', `${job}/${key} was taken from a session that is not marked`)
         }
       }
-      if (seen.kind === 'world' && (seen.what === 'restored' || seen.what === 'wiped')) {
+      if (seen.kind === 'world' && DISTURBED.has(seen.what)) {
         ended.clear()
         leaseEnds.clear()
         for (const row of truth.ledger.sessions()) {

@@ -1,0 +1,106 @@
+import type { Run } from '../../../ledger/types.js'
+import type { Checker, CheckerContext } from './checker.js'
+
+/** Sessions that faults have ended, their recoveries and their backlog are over by then. */
+const SETTLING_MS = 15_000
+
+/** An occurrence is decided within the grace of the nodes that look after the jobs of others, and a beat or two. */
+const LATE_MS = 2_500
+
+/**
+ * L1, L2, L4, L5, S9 while nothing is in the way: after the faults, or in a seed without any. A killed node's runs are
+ * taken over within a lease and a second; what is due is decided at once; who is asked to stop hears of it at the next
+ * beat; and no session ends without a reason.
+ */
+export function checkCalm({ truth, broken }: CheckerContext): Checker {
+  const quiet = truth.world.plan.families.size === 0
+  const calmSince = (): number => (quiet ? truth.world.plan.start : (truth.calmAt ?? Number.POSITIVE_INFINITY))
+  /** What has to happen, by when, and what is broken if it does not. */
+  const due = new Map<string, { by(): number; readonly rule: string; readonly what: string }>()
+
+  const died = (process: string): void => {
+    if (truth.now < calmSince() || truth.world.living.size === 0) return
+    for (const { header } of truth.ledger.jobs()) {
+      for (const run of truth.ledger.live(header.job)) {
+        const session = truth.sessions.get(run.session ?? '')
+        if (run.state !== 'running' || session?.process !== process || !someoneCarries(header.job)) continue
+        const name = `${run.job}/${run.key}#${run.token}`
+        const diedAt = truth.now
+        // A request that was on its way may still renew the session of a node that is dead.
+        const by = () => Math.max(diedAt, session.renewedAt) + session.leaseMs + 1_000
+        due.set(`taken ${name}`, { by, rule: 'L1', what: `${name}: its node was killed, and nobody has taken it over` })
+      }
+    }
+  }
+
+  const someoneCarries = (job: string): boolean => {
+    const { living, plan } = truth.world
+    return [...living.values()].some((one) => {
+      const able = !one.stopping && one.process.state === 'running'
+      return able && plan.jobs.some(({ id, releases }) => job.endsWith(`:${id}`) && releases[one.release])
+    })
+  }
+
+  const changed = (before: Run | null, after: Run | null): void => {
+    if (before === null) return
+    const name = `${before.job}/${before.key}#${before.token}`
+    if (after?.token !== before.token || after?.state !== 'running') {
+      due.delete(`taken ${name}`)
+      due.delete(`stopped ${name}`)
+    }
+    const asked = after?.stop && before.stop === null && after.state === 'running' && after.token === before.token
+    if (!asked || truth.now < calmSince()) return
+    const session = truth.sessions.get(after.session ?? '')
+    const process = truth.process(session?.process ?? '')
+    if (!session || process?.state !== 'running') return
+    const latest = truth.now + session.leaseMs / 3 + 1_500
+    const by = () => latest
+    due.set(`stopped ${name}`, {
+      by,
+      rule: 'L4',
+      what: `${name} was asked to stop, and its handler has not heard of it`,
+    })
+  }
+
+  const late = (rows: readonly { readonly before: Run | null; readonly after: Run | null }[]): void => {
+    const quietAt = calmSince() + SETTLING_MS
+    for (const { before, after } of rows) {
+      if (before !== null || after?.cause !== 'schedule' || !someoneCarries(after.job)) continue
+      const since = after.createdAt - after.scheduledAt
+      if (truth.now - since < quietAt) continue
+      if (since > LATE_MS) broken('L2', `${after.job}/${after.key} was decided ${since} ms after it was due`)
+    }
+  }
+
+  const lost = (process: string, why: string): void => {
+    const one = truth.process(process)
+    if (!one || why === 'refused') return
+    const { leaseMs, families } = truth.world.plan
+    const since = truth.now - leaseMs
+    const asleep = Math.max(one.resumedAt, one.suspendedAt) >= since
+    const disturbed = Math.max(truth.steppedAt, truth.restoredAt) >= since
+    if (asleep || disturbed || one.failedAt >= since || families.has('wall')) return
+    broken('L5', `${process} lost its session (${why}) although nothing was in its way`)
+  }
+
+  return {
+    see(seen) {
+      for (const [name, { by, rule, what }] of due) {
+        if (seen.at <= by()) continue
+        due.delete(name)
+        broken(rule, what)
+      }
+      if (seen.kind === 'process' && seen.what === 'killed') died(seen.process)
+      if (seen.kind === 'process' && seen.what !== 'started') {
+        for (const name of due.keys()) if (name.startsWith('stopped')) due.delete(name)
+      }
+      if (seen.kind === 'commit' || seen.kind === 'settle')
+        for (const { before, after } of seen.rows) changed(before, after)
+      if (seen.kind === 'commit') late(seen.rows)
+      if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {
+        due.delete(`stopped ${seen.job}/${seen.key}#${seen.token}`)
+      }
+      if (seen.kind === 'session-lost') lost(seen.process, seen.why)
+    },
+  }
+}
