@@ -1,0 +1,135 @@
+import 'reflect-metadata'
+import { Injectable, type Type } from '@nestjs/common'
+import { Cron as TheirCron, ScheduleModule as TheirModule } from '@nestjs/schedule'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Cron, FleetModule, SchedulerRegistry } from '../../src/nest/index.js'
+import { fleetOf, Lines, NEVER, OPTIONS, resultOf, startApplication } from './stand.js'
+
+type App = Awaited<ReturnType<typeof startApplication>>
+let app: App | null = null
+afterEach(async () => {
+  await app?.close()
+  app = null
+})
+
+async function start(providers: Type[], options: object = OPTIONS): Promise<App> {
+  app = await startApplication({ imports: [FleetModule.forRoot(options as never)], providers })
+  return app
+}
+
+@Injectable()
+class Reports {
+  @Cron(NEVER)
+  send() {
+    return 'sent'
+  }
+}
+
+describe('names', () => {
+  it('lists the jobs that have none, with the name to paste', async () => {
+    const lines = new Lines()
+    await start([Reports], { ...OPTIONS })
+    expect(lines.of('log', "Reports.send: { name: 'Reports.send' }")).toHaveLength(1)
+  })
+
+  it.each(['a', 'Xy', '_a', ''])("refuses the class name '%s' of a job without a name", async (name) => {
+    const Minified = { [name]: class extends Reports {} }[name] as Type
+    Object.defineProperty(Minified, 'name', { value: name })
+    const starting = start([Minified])
+    await expect(starting).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining('minified'),
+    })
+  })
+
+  it('takes a class that a compiler called _Reports for Reports', async () => {
+    class Copy extends Reports {}
+    Object.defineProperty(Copy, 'name', { value: '_Copies' })
+    expect(await resultOf(fleetOf(await start([Copy])), 'Copies.send')).toBe('sent')
+  })
+
+  it('warns where two instances of one class are one job', async () => {
+    const lines = new Lines()
+    app = await startApplication({
+      imports: [FleetModule.forRoot(OPTIONS)],
+      providers: [Reports, { provide: 'AGAIN', useClass: Reports }],
+    })
+    expect(lines.of('warn', 'Reports is provided more than once')).toHaveLength(1)
+  })
+
+  it('refuses two inherited jobs of one explicit name, and names both places', async () => {
+    abstract class Base {
+      @Cron(NEVER, { name: 'nightly' })
+      run() {}
+    }
+    @Injectable()
+    class First extends Base {}
+    @Injectable()
+    class Second extends Base {}
+    await expect(start([First, Second])).rejects.toMatchObject({
+      code: 'JOB_DUPLICATE',
+      message: expect.stringContaining('First.run and Second.run'),
+    })
+  })
+})
+
+describe('beside @nestjs/schedule', () => {
+  @Injectable()
+  class Theirs {
+    @TheirCron(NEVER, { name: 'theirs' })
+    tick() {}
+  }
+
+  it.each([{ ...OPTIONS }, {}])('refuses a method of its decorators that nothing runs: %o', async (options) => {
+    await expect(start([Theirs], options)).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringMatching(/Theirs\.tick.*import \{ Cron, Interval, Timeout \} from 'fleetcron\/nest'/),
+    })
+  })
+
+  it('leaves it what is its, and says in one warning what runs on every node', async () => {
+    const lines = new Lines()
+    app = await startApplication({
+      imports: [TheirModule.forRoot(), FleetModule.forRoot(OPTIONS)],
+      providers: [Theirs, Reports],
+    })
+    expect(lines.of('warn', 'Theirs.tick: decorated by @nestjs/schedule')).toHaveLength(1)
+    expect(await resultOf(fleetOf(app), 'Reports.send')).toBe('sent')
+  })
+})
+
+describe('jobs in the options', () => {
+  @Injectable()
+  class Invoices {
+    @Cron(NEVER, { name: 'daily-invoices', overlap: 'wait' })
+    bill() {
+      return 'billed'
+    }
+  }
+
+  it('win over the decorator, by name', async () => {
+    const jobs = { 'daily-invoices': { cron: '0 3 * * *', timeZone: 'Europe/Helsinki', overlap: 'merge' } } as const
+    const fleet = fleetOf(await start([Invoices], { ...OPTIONS, jobs }))
+    const [job] = await fleet.jobs()
+    expect(job?.schedule).toMatchObject({ cron: '0 3 * * *', timeZone: 'Europe/Helsinki' })
+  })
+
+  it('turn a job off on this node', async () => {
+    const fleet = fleetOf(await start([Invoices], { ...OPTIONS, jobs: { 'daily-invoices': { enabled: false } } }))
+    await expect(fleet.trigger('daily-invoices')).rejects.toMatchObject({ code: 'JOB_UNKNOWN' })
+  })
+
+  it.each([OPTIONS, {}])('are refused where no job has the name, with those that exist: %o', async (options) => {
+    const starting = start([Invoices], { ...options, jobs: { 'daily-invoice': { cron: NEVER } } })
+    await expect(starting).rejects.toMatchObject({
+      code: 'JOB_UNKNOWN',
+      message: expect.stringContaining('Known are daily-invoices'),
+    })
+  })
+
+  it('move a timer of this node too', async () => {
+    await start([Invoices], { jobs: { 'daily-invoices': { cron: '0 0 3 * * *', enabled: false } } })
+    const job = app?.get(SchedulerRegistry).getCronJob('daily-invoices')
+    expect(job).toMatchObject({ isActive: false, cronTime: { source: '0 0 3 * * *' } })
+  })
+})
