@@ -150,7 +150,7 @@ describe('turns', () => {
     book.attendAt('2026-11-29T10:05:05Z', { room: 0 })
     book.attendAt('2026-11-29T10:06:05Z', { room: 0 })
     const order: string[] = []
-    while (book.live().length > 0) {
+    for (let turn = 0; turn < 50 && book.live().length > 0; turn += 1) {
       const run = book.take()
       order.push(`${run.cause} ${run.key.slice(11)}`)
       book.settle(run, returned)
@@ -170,7 +170,7 @@ describe('turns', () => {
     book.attendAt('2026-11-29T10:03:05Z', { room: 0 })
     for (const id of ['a', 'b', 'c', 'd']) book.ask('trigger', { id })
     const order: string[] = []
-    while (book.live().length > 0) {
+    for (let turn = 0; turn < 50 && book.live().length > 0; turn += 1) {
       const run = book.take()
       order.push(run.key.replace('2026-11-29T', ''))
       book.settle(run, returned)

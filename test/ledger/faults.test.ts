@@ -32,7 +32,7 @@ describe('F09 after a sleep not every missed one is run at once', () => {
     expect(skip.live().map(({ key }) => key)).toEqual(['2026-11-29T13:00Z'])
     const book = found({ catchUp: { policy: 'each', withinMs: 86_400_000, most: 5 } })
     const order: string[] = []
-    for (;;) {
+    for (let turn = 0; turn < 50; turn += 1) {
       const running = book.live().filter(({ state }) => state === 'running')
       const [run] = running
       if (run === undefined) break

@@ -28,7 +28,8 @@ describe('any story of commands, by nodes with other zone data, over a network t
         occurrences += story.checks.occurrences
         grants += story.checks.grants
       }),
-      { numRuns: STORIES },
+      // Few stories are for mutation testing, which asks only whether one fails: nobody reads the shortest.
+      { numRuns: STORIES, endOnFailure: STORIES < 100 },
     )
     expect(occurrences).toBeGreaterThan(STORIES * 5)
     expect(grants).toBeGreaterThan(STORIES)

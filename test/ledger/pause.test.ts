@@ -231,7 +231,7 @@ describe('retire', () => {
     book.ask('retire')
     expect(book.aggregate().header).toMatchObject({ waiting: { manual: 150 }, wakeAt: expect.any(Number) })
     const steps: (number | null)[] = []
-    while (book.live().length > 0) {
+    for (let turn = 0; turn < 50 && book.live().length > 0; turn += 1) {
       book.now += 1_000
       expect(book.attend()).toEqual([])
       steps.push(book.aggregate().header.waiting.manual)

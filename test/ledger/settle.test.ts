@@ -191,7 +191,7 @@ describe('a hand-back', () => {
     const { book, run } = granted({ recover: 2 })
     let current = run
     const seen: number[][] = []
-    while (book.row(KEY).state === 'running') {
+    for (let turn = 0; turn < 50 && book.row(KEY).state === 'running'; turn += 1) {
       book.now += 1_000
       book.settle(current, handedBack(true))
       const { state, repeats, recoveries } = book.row(KEY)

@@ -58,7 +58,7 @@ export class Story {
     world.endSession(node, true)
     node.handlers.clear()
     for (let rounds = 0; ; rounds += 1) {
-      assert(rounds < 3_000, 'L3: the backlog is worked off')
+      assert(rounds < 1_000, 'L3: the backlog is worked off')
       if (world.aggregate.header.pause !== null) this.ask(node, 'resume', 0, 'applied')
       world.attend(node, 100, 'applied')
       const running = world.live().filter(({ state }) => state === 'running')
