@@ -1,9 +1,18 @@
+/** Marks the errors of every copy of the package. */
+const BRAND = Symbol.for('fleetcron/error')
+
 /**
  * Every error Fleetcron raises on purpose. `code` is stable and listed in docs/errors.md; the message says what happened,
  * to which job and option, and what to do.
  */
 export class FleetcronError extends Error {
   override readonly name: string = 'FleetcronError'
+  /** An application may have loaded the package twice, once by `import` and once by `require`: both know the errors of both. */
+  static override [Symbol.hasInstance](value: unknown): value is FleetcronError {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this, and asks about itself.
+    return this === FleetcronError ? isBranded(value) : Function.prototype[Symbol.hasInstance].call(this, value)
+  }
+
   constructor(
     readonly code: ErrorCode,
     message: string,
@@ -11,6 +20,20 @@ export class FleetcronError extends Error {
   ) {
     super(message, options)
   }
+
+  /** @internal */
+  get [BRAND](): true {
+    return true
+  }
+}
+
+function isBranded(value: unknown): value is FleetcronError {
+  return typeof value === 'object' && value !== null && BRAND in value
+}
+
+/** Whether it is an error of any copy of the package with this code. */
+export function hasCode(value: unknown, code: ErrorCode): value is FleetcronError {
+  return isBranded(value) && value.code === code
 }
 
 /** The catalogue of codes; a test holds it against docs/errors.md. */

@@ -17,9 +17,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const entries = Object.entries<{ types: string; default: string }>(manifest.exports)
+const entries = Object.entries<Record<'import' | 'require', { types: string; default: string }>>(manifest.exports)
   .filter(([name]) => name !== './package.json')
-  .map(([name, { types, default: main }]) => ({ name: name.replace('.', 'fleetcron'), types, main }))
+  .map(([name, formats]) => ({ name: name.replace('.', 'fleetcron'), formats }))
 
 /** Entries that need no optional peer: they load in an installation that has none. */
 const WITHOUT_PEERS = ['fleetcron', 'fleetcron/testing', 'fleetcron/memory']
@@ -34,8 +34,45 @@ describe('the package as it is installed', () => {
 
   afterAll(() => rmSync(app, { recursive: true, force: true }))
 
-  it.each(entries)('has the files of $name', ({ types, main }) => {
-    expect([types, main].filter((path) => !existsSync(join(root, path)))).toEqual([])
+  it.each(entries)('has the files of $name, for import and for require', ({ formats }) => {
+    const files = [formats.import, formats.require].flatMap(({ types, default: main }) => [types, main])
+    expect(files).toHaveLength(4)
+    expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  it('has every file in both formats, but for the command', () => {
+    const all = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
+    const files = all.filter((path) => /\.(js|d\.ts)$/.test(path) && !path.startsWith('cli/'))
+    const required = files.filter((path) => path.startsWith('cjs/')).map((path) => path.slice('cjs/'.length))
+    expect(required.sort()).toEqual(files.filter((path) => !path.startsWith('cjs/')).sort())
+  })
+
+  it.each(entries)('exports the same from $name in both formats', ({ name }) => {
+    const code = `
+      import { createRequire } from 'node:module'
+      const names = (of) => Object.keys(of).filter((name) => !['default', 'module.exports'].includes(name)).sort().join()
+      const required = createRequire(import.meta.url)('${name}')
+      console.log(names(required) !== '' && names(required) === names(await import('${name}')))`
+    expect(node(root, code)).toBe('true\n')
+  })
+
+  it('agrees with itself where both formats are loaded', () => {
+    const code = `
+      import { createRequire } from 'node:module'
+      const required = createRequire(import.meta.url)('fleetcron')
+      const { createTestFleet, runJob } = createRequire(import.meta.url)('fleetcron/testing')
+      const imported = await import('fleetcron')
+      const fleet = createTestFleet()
+      fleet.job('which', {}, () => [imported.currentRun().job, required.currentRun().job])
+      await fleet.start()
+      const { result } = await runJob(fleet, 'which')
+      await fleet.stop()
+      const error = await fleet.trigger('which').catch((thrown) => thrown)
+      const retry = new imported.RetryTransaction('one', new Error('busy'))
+      console.log(result, error instanceof imported.FleetcronError, error instanceof required.FleetcronError)
+      console.log(retry instanceof required.RetryTransaction, retry instanceof required.StaleTokenError)
+      console.log({} instanceof required.FleetcronError, error instanceof imported.RetryTransaction)`
+    expect(node(root, code)).toBe('["which","which"] true true\ntrue false\nfalse false\n')
   })
 
   it('ships no test', () => {

@@ -1,9 +1,12 @@
-import { FleetcronError } from '../errors.js'
+import { FleetcronError, hasCode } from '../errors.js'
 import type { StaleToken } from './port.js'
 
 /** A write came from an attempt that a newer one has replaced; nothing was written. */
 export class StaleTokenError extends FleetcronError implements StaleToken {
   override readonly name = 'StaleTokenError'
+  static override [Symbol.hasInstance](value: unknown): value is StaleTokenError {
+    return hasCode(value, 'STALE_TOKEN')
+  }
   declare readonly code: 'STALE_TOKEN'
   readonly job: string
   readonly runKey: string
@@ -32,6 +35,9 @@ export class StaleTokenError extends FleetcronError implements StaleToken {
 /** A transaction that an effect joined has to be rolled back and run again as a whole; `cause` is the database's error. */
 export class RetryTransaction extends FleetcronError {
   override readonly name = 'RetryTransaction'
+  static override [Symbol.hasInstance](value: unknown): value is RetryTransaction {
+    return hasCode(value, 'RETRY_TRANSACTION')
+  }
   declare readonly code: 'RETRY_TRANSACTION'
 
   constructor(what: string, cause: unknown) {

@@ -133,14 +133,21 @@ function retryOf(what: string, error: unknown): unknown {
 }
 
 /** The last act begun in each transaction, or in each effect's body within it. */
-const turns = new WeakMap<object, Promise<unknown>>()
+const TURNS = Symbol.for('fleetcron/effect-turns')
+
+/** One for the whole process, also where several copies of the package are loaded. */
+function turns(): WeakMap<object, Promise<unknown>> {
+  const shared = globalThis as { [TURNS]?: WeakMap<object, Promise<unknown>> }
+  shared[TURNS] ??= new WeakMap()
+  return shared[TURNS]
+}
 
 /** Acts that join one transaction at the same time (`Promise.all`) take turns: their savepoints would cross each other. */
 async function inTurn<Tx, R>(tx: Tx, act: () => Promise<R>): Promise<R> {
   const frame = currentFrame()
   const place: object = frame?.tx === tx ? frame : (tx as object)
-  const before = turns.get(place) ?? Promise.resolve()
+  const before = turns().get(place) ?? Promise.resolve()
   const mine = before.then(act, act)
-  turns.set(place, mine)
+  turns().set(place, mine)
   return mine
 }

@@ -12,11 +12,18 @@ export interface Frame {
   open: boolean
 }
 
-const scope = new AsyncLocalStorage<Frame>()
+const SCOPE = Symbol.for('fleetcron/effect-scope')
+
+/** One storage per process, also where several copies of the package are loaded. */
+function scope(): AsyncLocalStorage<Frame> {
+  const shared = globalThis as { [SCOPE]?: AsyncLocalStorage<Frame> }
+  shared[SCOPE] ??= new AsyncLocalStorage<Frame>()
+  return shared[SCOPE]
+}
 
 /** The innermost effect whose `fn` is still running, or null. */
 export function currentFrame(): Frame | null {
-  let frame: Frame | null = scope.getStore() ?? null
+  let frame: Frame | null = scope().getStore() ?? null
   while (frame && !frame.open) frame = frame.outer
   return frame
 }
@@ -25,7 +32,7 @@ export function currentFrame(): Frame | null {
 export function insideEffect<R>(key: string, tx: unknown, fn: () => R): R {
   const frame = frameOf(key, tx)
   try {
-    return scope.run(frame, fn)
+    return scope().run(frame, fn)
   } finally {
     frame.open = false
   }
@@ -35,7 +42,7 @@ export function insideEffect<R>(key: string, tx: unknown, fn: () => R): R {
 export async function insideEffectAwaiting<R>(key: string, tx: unknown, fn: () => R): Promise<Awaited<R>> {
   const frame = frameOf(key, tx)
   try {
-    return await scope.run(frame, async () => await fn())
+    return await scope().run(frame, async () => await fn())
   } finally {
     frame.open = false
   }

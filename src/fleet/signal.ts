@@ -3,6 +3,12 @@ import type { AbortKind } from './events.js'
 /** What `signal.reason` is, and what `signal.throwIfAborted()` throws. */
 export class RunAborted extends Error {
   override readonly name = 'RunAborted'
+  /** Also one of another copy of the package: an application may have loaded both formats. */
+  static override [Symbol.hasInstance](value: unknown): value is RunAborted {
+    return (
+      typeof value === 'object' && value !== null && 'why' in value && 'name' in value && value.name === 'RunAborted'
+    )
+  }
   constructor(
     /** Why: the session was lost, the machine slept, the node stops, `timeout`, a cancel or replace, or the run is somebody else's. */
     readonly why: AbortKind,

@@ -82,7 +82,8 @@ async function sqliteDriver(path: string): Promise<SqliteDriver> {
 }
 
 async function betterSqlite3(): Promise<SqliteDriver> {
-  const { default: Database } = await import('better-sqlite3')
+  // A bundler lets a driver be missing only where its absence is dealt with on the spot.
+  const Database = await import('better-sqlite3').then(({ default: found }) => found, notInstalled)
   return (path) => new Database(path)
 }
 
@@ -91,4 +92,8 @@ async function nodeSqlite(): Promise<SqliteDriver> {
   const name = 'node:sqlite'
   const { DatabaseSync } = (await import(name)) as { DatabaseSync: new (path: string) => ReturnType<SqliteDriver> }
   return (path) => new DatabaseSync(path)
+}
+
+function notInstalled(cause: unknown): never {
+  throw new FleetcronError('DRIVER_MISSING', 'better-sqlite3 cannot be loaded here.', { cause })
 }
