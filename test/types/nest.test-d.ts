@@ -1,4 +1,13 @@
-import { Cron, type CronOptions, FleetModule, InjectFleet, type Run } from 'fleetcron/nest'
+import {
+  Cron,
+  type CronOptions,
+  FleetModule,
+  InjectFleet,
+  Interval,
+  Run,
+  ScheduleModule,
+  Timeout,
+} from 'fleetcron/nest'
 
 class Invoices {
   @Cron('0 0 * * *', { name: 'daily', timeZone: 'Europe/Helsinki', overlap: 'wait' })
@@ -36,6 +45,46 @@ class Invoices {
   overlap(): void {}
 }
 
+class Scopes {
+  @Cron('0 0 * * *', { scope: 'node', waitForCompletion: true, threshold: 500 })
+  node(): void {}
+
+  // @ts-expect-error a timer has no policy of the fleet
+  @Cron('0 0 * * *', { scope: 'node', overlap: 'wait' })
+  policy(): void {}
+
+  // @ts-expect-error a zone is named once
+  @Cron('0 0 * * *', { timeZone: 'UTC', utcOffset: 0 })
+  zones(): void {}
+
+  @Cron(new Date(0), { utcOffset: 120 })
+  date(): void {}
+
+  @Interval(60_000, { overlap: 'wait' })
+  interval(): void {}
+
+  @Interval('named', 60_000)
+  named(_run: Run): void {}
+
+  // @ts-expect-error a period is a number of milliseconds
+  @Interval('1m')
+  text(): void {}
+
+  // @ts-expect-error a handler takes a run, not a number
+  @Interval(60_000)
+  wrong(_count: number): void {}
+
+  @Timeout(5_000)
+  timeout(): void {}
+
+  @Timeout(5_000, { scope: 'fleet', key: 'release-7' })
+  once(): void {}
+
+  // @ts-expect-error a timeout of the fleet runs once for each key
+  @Timeout(5_000, { scope: 'fleet' })
+  keyless(): void {}
+}
+
 class Desk {
   constructor(@InjectFleet() readonly fleet: import('fleetcron').Fleet) {}
 }
@@ -48,6 +97,20 @@ FleetModule.forRootAsync({
   useFactory: async (store: string, _desk: Desk) => ({ fleet: 'billing', store }),
 })
 
+FleetModule.forRoot()
+ScheduleModule.forRoot({ cronJobs: false })
+FleetModule.forRoot({
+  fleet: 'billing',
+  store: 'memory:',
+  defaults: { scope: 'node', overlap: 'wait' },
+  startup: 'fail',
+  shutdown: 'sigterm',
+  jobs: { daily: { cron: '0 3 * * *', timeZone: 'UTC', overlap: 'merge', enabled: true } },
+})
+// @ts-expect-error a job has one schedule
+FleetModule.forRoot({ fleet: 'billing', store: 'memory:', jobs: { daily: { cron: '0 3 * * *', every: '1h' } } })
+// @ts-expect-error without a fleet there is no lease
+FleetModule.forRoot({ lease: '30s' })
 // @ts-expect-error a fleet has a name
 FleetModule.forRoot({ store: 'memory:' })
 // @ts-expect-error one letter too many
@@ -56,4 +119,6 @@ FleetModule.forRoot({ fleet: 'billing', stores: 'memory:' })
 FleetModule.forRootAsync({ useFactory: () => 'memory:' })
 
 export const terms: CronOptions = { catchUp: { policy: 'each', within: '7d' } }
-export { Invoices }
+/** `Run` is a value too, for decorated methods under `emitDecoratorMetadata`. */
+export const value: abstract new () => Run = Run
+export { Invoices, Scopes }
