@@ -3,7 +3,7 @@ import type { Fate, StoreCall } from '../src/testing/faulty-store.js'
 import { count, FleetWorld, job, type TestNode, untilSignal } from './fleet/world.js'
 
 /** A node with one minute job; the first commit after 29 s (that of 12:01) meets `fate`. */
-async function commitMeets(fate: Partial<Fate>, more: (node: TestNode) => void = () => {}) {
+async function commitMeets(fate: Partial<Fate>, more: (node: TestNode, world: FleetWorld) => void = () => {}) {
   const world = new FleetWorld()
   const starts: { key: string; at: number }[] = []
   const a = world.node('a', [
@@ -18,7 +18,7 @@ async function commitMeets(fate: Partial<Fate>, more: (node: TestNode) => void =
     met = true
     return fate
   }
-  more(a)
+  more(a, world)
   await world.until(55_000)
   return { world, a, starts }
 }
@@ -67,6 +67,21 @@ describe('a commit of unknown outcome', () => {
     expect(a.lines.some((line) => line.includes('never learned of'))).toBe(true)
     const [first] = (await world.runs('minute')).at(-1)?.attempts ?? []
     expect(first?.outcome).toBe('handed-back')
+  })
+})
+
+describe('a commit in doubt while the clock of the store is set back', () => {
+  it('is read back soon all the same', async () => {
+    const { world, starts } = await commitMeets({ lost: 'reply', deadlineMs: 1_000 }, (node, there) => {
+      const before = node.fate
+      node.fate = (call, at) => {
+        if (at > 30_500) there.storeOffsetMs = -120_000
+        return before(call, at)
+      }
+    })
+    expect(starts.map(({ key }) => key)).toEqual(['12:01Z'])
+    expect(starts[0]?.at).toBeLessThan(40_000)
+    expect(await world.rows('minute')).toEqual(['12:01Z succeeded/1'])
   })
 })
 

@@ -172,24 +172,28 @@ export class Decider {
   private async readBack(session: Session, now: number, decided: readonly Decided[]): Promise<void> {
     const { clock, leaseMs } = this.parts.facts
     const { link, attempts } = this.parts
-    const all = decided.flatMap(({ job, grants }) => grants.map((run) => ({ job, id: run.attemptId ?? '' })))
-    const ids = all.map(({ id }) => id)
+    let open = decided.flatMap(({ job, grants }) => grants.map((run) => ({ job, id: run.attemptId ?? '' })))
     const deadAt = now + leaseMs / 10
-    for (let tries = 0; tries < 3 && ids.length > 0; tries += 1) {
-      await pause(clock, Math.max(leaseMs / 50, link.untilMs(deadAt)))
+    for (let tries = 0; tries < 3 && open.length > 0; tries += 1) {
+      // The store's clock may be set back meanwhile: then a late commit shows itself as a stray.
+      await pause(clock, Math.min(leaseMs / 5, Math.max(leaseMs / 50, link.untilMs(deadAt))))
+      const wanted = { attempts: open.map(({ id }) => id) }
       try {
-        const { reply } = await link.call('load', leaseMs / 3, (store) => store.load({ attempts: ids }))
-        if (reply.now <= deadAt) continue
-        for (const { job, id } of all) {
-          const run = reply.runs.find((one) => one.attemptId === id)
+        const { reply } = await link.call('load', leaseMs / 3, (store) => store.load(wanted))
+        const found = new Map(reply.runs.map((run) => [run.attemptId, run]))
+        const known = open.filter(({ id }) => found.has(id))
+        open = open.filter(({ id }) => !found.has(id))
+        for (const { job, id } of known) {
+          const run = found.get(id)
           if (run?.state === 'running' && run.session === session.ref.id) this.start(session, job, run)
+          else attempts.unexpect([id])
         }
-        break
+        if (reply.now > deadAt) break
       } catch {
         // Asked again; what is never learned shows itself as a stray.
       }
     }
-    attempts.unexpect(ids)
+    attempts.unexpect(open.map(({ id }) => id))
   }
 }
 
