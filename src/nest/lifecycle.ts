@@ -40,7 +40,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.hooksCheck !== null) clearTimeout(this.hooksCheck)
     process.off('SIGTERM', this.terminate)
     this.setup.timers.clear()
-    await this.fleet.stop()
+    await this.fleet.stop({ grace: this.options.drainMs })
   }
 
   /** A store that is away keeps the application from starting only where the options say so. */
@@ -69,7 +69,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   /** Ends the process as if nobody had listened, once the handlers have ended. */
   private async drainAndEnd(): Promise<void> {
     this.setup.timers.clear()
-    await this.fleet.stop()
+    await this.fleet.stop({ grace: this.options.drainMs })
     if (process.listenerCount('SIGTERM') === 0) process.kill(process.pid, 'SIGTERM')
   }
 }

@@ -1,7 +1,7 @@
 import type { ModuleMetadata, Type } from '@nestjs/common'
 import type { Effects } from '../effect/port.js'
 import type { JobPolicies } from '../fleet/job-options.js'
-import { oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
+import { type Duration, durationMs, oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 import type { FleetOptions } from '../fleet/options.js'
 import type { JobOverride } from './job-words.js'
 
@@ -45,6 +45,8 @@ export type FleetNamedOptions = DoorOptions &
      * `enableShutdownHooks()`. Default `'hooks'`: Nest's shutdown hooks drain it.
      */
     readonly shutdown?: 'hooks' | 'sigterm'
+    /** At the end handlers may go on for so long; then their signals fire, and their runs go to other nodes. Default `'20s'`. */
+    readonly drain?: Duration
   }
 
 /** Options of the module. The fleet's lines go through Nest's logger unless `logger` says otherwise. */
@@ -78,6 +80,7 @@ export interface ResolvedModule {
   readonly scope: 'fleet' | 'node'
   readonly startup: 'wait' | 'fail'
   readonly shutdown: 'hooks' | 'sigterm'
+  readonly drainMs: number
 }
 
 /** The module's own defaults, once. */
@@ -88,6 +91,8 @@ export const MODULE_DEFAULTS = {
   scope: 'fleet',
   startup: 'wait',
   shutdown: 'hooks',
+  // Kubernetes kills a process 30 s after its SIGTERM; what is handed back before that is taken over at once.
+  drainMs: 20_000,
 } as const
 
 const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
@@ -99,7 +104,7 @@ const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
  * @throws FleetcronError `OPTION_INVALID`
  */
 export function resolveModule(input: FleetModuleOptions): ResolvedModule {
-  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, ...rest } = input as FleetNamedOptions
+  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, ...rest } = input as FleetNamedOptions
   const door = {
     kinds: {
       cron: cronJobs ?? MODULE_DEFAULTS.cronJobs,
@@ -110,6 +115,7 @@ export function resolveModule(input: FleetModuleOptions): ResolvedModule {
     effects: rest.effects ?? null,
     startup: oneOf('startup', startup ?? MODULE_DEFAULTS.startup, ['wait', 'fail']),
     shutdown: oneOf('shutdown', shutdown ?? MODULE_DEFAULTS.shutdown, ['hooks', 'sigterm']),
+    drainMs: drain === undefined ? MODULE_DEFAULTS.drainMs : durationMs('drain', drain, 0),
   }
   if (!('fleet' in input) && !('store' in input)) {
     refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))
