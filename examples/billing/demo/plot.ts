@@ -234,6 +234,7 @@ async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
 async function close(scene: Scene, deeds: Deeds): Promise<void> {
   const { stage, story, books, guarded, background } = scene
   await Promise.all(background)
+  await Promise.all(stage.living().map((node) => ask(scene, node, 'hurry', 'hurried')))
   story.say('', 'the billing is paused: what has begun is finished')
   if (guarded) await pauseFleet(scene)
   else await Promise.all(stage.living().map((node) => ask(scene, node, 'pause', 'paused')))

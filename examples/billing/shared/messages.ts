@@ -6,10 +6,10 @@ export type FromNode =
   | { readonly type: 'ended'; readonly period: string; readonly attempt: number; readonly outcome: string }
   /** A write that came too late: who refused it, and with which words. */
   | { readonly type: 'refused'; readonly period: string; readonly by: 'signal' | 'fence'; readonly why: string }
-  | { readonly type: 'paused' | 'resumed' }
+  | { readonly type: 'hurried' | 'paused' | 'resumed' }
 
-/** The parent asks that nothing begins any more, while what has begun is finished; or takes that back. */
-export type ToNode = { readonly type: 'pause' | 'resume' }
+/** The parent asks that nobody takes his time; that nothing begins any more, while what has begun is finished; or takes that back. */
+export type ToNode = { readonly type: 'hurry' | 'pause' | 'resume' }
 
 export function tell(message: FromNode): void {
   if (process.connected) process.send?.(message)
