@@ -73,7 +73,7 @@ export type JobOverride = JobPolicies & {
   )
 
 /** A schedule in the fleet's own words. */
-export function scheduleOf(timing: Timing): Pick<JobOptions, 'cron' | 'every' | 'at'> {
+function scheduleOf(timing: Timing): Pick<JobOptions, 'cron' | 'every' | 'at'> {
   if (timing.kind === 'timeout') return {}
   if (timing.kind === 'interval') return { every: timing.ms }
   const { cronTime } = timing
