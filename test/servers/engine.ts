@@ -1,0 +1,37 @@
+/** A kind of server that tests need. A further engine is one object like this, and its line in `engines.ts`. */
+export interface Engine {
+  readonly name: string
+  /** Environment variable with the URL of a server that is there already; null: the tests always start their own. */
+  readonly variable: string | null
+  /** Debian's packages, and an image that serves the same. */
+  readonly packages: readonly string[]
+  readonly image: string | null
+  /** The programs on this machine, by name; null where one is missing. */
+  programs(): Programs | null
+  /** Starts a server in a folder and on a port of its own; resolves when it answers. */
+  start(how: Start): Promise<Server>
+}
+
+export type Programs = Readonly<Record<string, string>>
+
+/** What a server is started with: programs of this machine, or an image that Docker runs. */
+export interface Start {
+  readonly by: { readonly programs: Programs } | { readonly image: string }
+  /** An empty folder, removed when the server has ended. */
+  readonly folder: string
+  readonly port: number
+  /** Another engine's server: a pooler needs one behind it. */
+  server(engine: string): Promise<Server>
+}
+
+export interface Server {
+  readonly url: string
+  /** What the server writes about itself; null where it is somebody else's. */
+  readonly log: string | null
+  /** Ends it in good order. */
+  end(): Promise<void>
+  /** Ends it as a power cut does. */
+  kill(): Promise<void>
+  /** Starts it again, on the same port and over the same folder. */
+  again(): Promise<void>
+}
