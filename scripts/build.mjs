@@ -41,6 +41,7 @@ async function writeCommonJs(folder) {
     platform: 'node',
     format: 'cjs',
     target: 'node20.19',
+    keepNames: true,
     sourcemap: true,
     logLevel: 'warning',
   })

@@ -47,7 +47,7 @@ export interface Schedules {
   get(name: string): Promise<ScheduleView | null>
   /** One page by name: those after the name `after`, 100 or `limit` (at most 1,000). Fewer than that: it was the last. */
   list(query?: {
-    readonly handler?: HandlerDefinition<never> | string
+    readonly handler?: { readonly name: string } | string
     readonly after?: string
     readonly limit?: number
   }): Promise<ScheduleView[]>

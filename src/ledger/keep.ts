@@ -2,7 +2,7 @@ import type { Context, Decision } from './context.js'
 import { type DefineInput, define } from './define.js'
 import type { Aggregate } from './types.js'
 
-export interface KeepInput extends Omit<DefineInput, 'carried'> {
+interface KeepInput extends Omit<DefineInput, 'carried'> {
   /** `ensure` leaves what is there; `upsert` puts these terms in its place. */
   readonly verb: 'ensure' | 'upsert'
   /** Whether the application that asks is still starting. */

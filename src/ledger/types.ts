@@ -149,9 +149,8 @@ export interface Definition {
   readonly graceMs: number
   /** Whether an attempt raises the fence before its handler is called. */
   readonly fence: boolean
-  /** Of a schedule kept in the store: the handler that does its work. Absent for a job that code declares, whose hash stays what it was. */
+  /** Of a schedule kept in the store: its handler, and its data as JSON. Absent for a job of the code, whose hash stays as it was. */
   readonly handler?: string
-  /** Its data, JSON text. */
   readonly data?: string
 }
 

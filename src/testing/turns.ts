@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { MessageChannel } from 'node:worker_threads'
 
 /** How long, in real milliseconds, a handler may wait for something outside before it is taken to wait for the clock. */
-export const PATIENCE_MS = 2_000
+const PATIENCE_MS = 2_000
 
 /**
  * Turns of the event loop. Between two of them every promise that can go on has gone on. They come by a message port and
