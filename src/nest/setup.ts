@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common'
 import { DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
 import { SchedulerRegistry } from '@nestjs/schedule'
+import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { Declarer } from './declarer.js'
@@ -26,6 +27,7 @@ import { MODULE, REAL_FLEET } from './tokens.js'
 @Injectable()
 export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly timers: Timers
+  private readonly logger = new Logger('Fleetcron')
   private readonly declarer: Declarer
   private starting: Promise<void> | null = null
   private started = false
@@ -40,7 +42,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     this.timers = new Timers(registry, moduleRef, options.effects)
-    this.declarer = new Declarer(options, fleet, registry, moduleRef, this.timers, new Logger('Fleetcron'))
+    this.declarer = new Declarer(options, fleet, registry, moduleRef, this.timers, this.logger)
   }
 
   onModuleInit(): void {
@@ -48,12 +50,22 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     const foreign = checkForeign(this.discovery, this.modules)
     const found = findDeclared(this.discovery).filter(({ declaration }) => kinds[declaration.timing.kind])
     this.declarer.declareAll(found, foreign)
-    if (this.options.fleet !== null) this.declarer.declareHandlers(findHandlers(this.discovery))
+    const handlers = findHandlers(this.discovery)
+    if (this.options.fleet !== null) this.declarer.declareHandlers(handlers)
+    else if (handlers.length > 0) {
+      const places = handlers.map(({ place }) => place).join(', ')
+      this.logger.warn(
+        `${places}: schedules kept in the store need a fleet, and none is named: nothing calls these handlers`,
+      )
+    }
     this.declared = true
   }
 
-  onApplicationBootstrap(): void {
-    if (this.options.fleet === null) this.timers.mount()
+  onApplicationBootstrap(): void | Promise<void> {
+    const { fleet, effects } = this.options
+    if (fleet !== null) return
+    if (effects === null) this.timers.mount()
+    else return this.mountWith(effects)
   }
 
   beforeApplicationShutdown(): void {
@@ -96,6 +108,14 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
   /** The application is up: handlers may be called. */
   applicationIsUp(): void {
     this.declarer.letHandlersGo()
+    this.timers.mount()
+  }
+
+  /** Runs of timers have effects: the tables are made first. A database that is away keeps nobody from starting. */
+  private async mountWith(effects: Effects): Promise<void> {
+    await effects.ensure().catch((error) => {
+      this.logger.error(`the tables of effects cannot be made: ${String(error)}`)
+    })
     this.timers.mount()
   }
 

@@ -1,9 +1,20 @@
 import 'reflect-metadata'
 import { Injectable, type Type } from '@nestjs/common'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { sqlite } from '../../src/effect/sqlite/index.js'
 import { FleetcronError } from '../../src/errors.js'
 import { currentRun } from '../../src/fleet/run.js'
-import { Cron, FleetModule, Interval, type Run, SchedulerRegistry, Timeout } from '../../src/nest/index.js'
+import {
+  Cron,
+  defineHandler,
+  FleetModule,
+  Handler,
+  Interval,
+  type Run,
+  SchedulerRegistry,
+  Timeout,
+} from '../../src/nest/index.js'
 import { fleetOf, Lines, NEVER, OPTIONS, startApplication } from './stand.js'
 
 type App = Awaited<ReturnType<typeof startApplication>>
@@ -75,6 +86,22 @@ describe('a job of every node', () => {
     expect(runs[4]?.signal.aborted).toBe(false)
     await app?.close()
     expect(runs[4]?.signal.aborted).toBe(true)
+  })
+
+  it('makes an effect once by its key, in local mode too', async () => {
+    const database = new Database(':memory:')
+    database.exec('CREATE TABLE invoice (id INTEGER)')
+    @Injectable()
+    class Invoices {
+      @Interval(1_000, { name: 'invoices' })
+      bill(run: Run) {
+        return run.once('invoice:1', () => database.exec('INSERT INTO invoice VALUES (1)') && 1)
+      }
+    }
+    await start([Invoices], { effects: sqlite(database) })
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(database.prepare('SELECT count(*) FROM invoice').pluck().get()).toBe(1)
+    expect(database.prepare('SELECT key FROM fleetcron_effect').pluck().all()).toEqual(['invoice:1'])
   })
 
   it('has no effects where there is no business database, and says so', async () => {
@@ -175,6 +202,17 @@ describe('which scope', () => {
     await start([Fixed])
     const [job] = await fleetOf(app as App).jobs()
     expect(job?.schedule).toMatchObject({ timeZone: zone })
+  })
+
+  it('says in local mode which handlers nothing calls', async () => {
+    const lines = new Lines()
+    @Injectable()
+    class Digests {
+      @Handler(defineHandler<{ tenantId: string }>('tenant-digest'))
+      send() {}
+    }
+    await start([Digests], {})
+    expect(lines.of('warn', 'Digests.send: schedules kept in the store need a fleet')).toHaveLength(1)
   })
 
   it('says in local mode what has no effect there', async () => {
