@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { defineHandler } from '../src/index.js'
+import { defineHandler, FleetcronError } from '../src/index.js'
 import type { Store } from '../src/store/port.js'
 import { at8, Bench, digest } from './fleet/schedule-bench.js'
 
@@ -103,6 +103,22 @@ describe('a boot', () => {
     expect(bench.lines.filter((line) => line.includes('had these terms before'))).toHaveLength(1)
     await restarted.start()
     expect((await restarted.schedules.upsert(of('a'))).outcome).toBe('changed')
+  })
+
+  it('is told at once where the store is away, and goes on when it is back', async () => {
+    const { store } = bench
+    let isAway = true
+    const open = () =>
+      isAway ? Promise.reject(new FleetcronError('STORE_UNAVAILABLE', 'nobody listens')) : store.open()
+    const fleet = bench.fleet({ store: { ...store, open } })
+    await expect(fleet.schedules.ensure(of('a'))).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('nobody listens'),
+    })
+    await expect(fleet.schedules.ensure(of('a'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    isAway = false
+    await bench.clock.advance(1_000)
+    expect((await fleet.schedules.ensure(of('a'))).outcome).toBe('created')
   })
 
   it('loads none of ten thousand, and they run', async () => {

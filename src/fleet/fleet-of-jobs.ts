@@ -242,9 +242,20 @@ export class FleetOfJobs implements Fleet {
       const { zoneData } = around
       const node = createNode({ ...facts, store, clock, zoneData, jobs: [], attends: false, logger: null })
       this.guest = { node, ready: node.start() }
+      this.guest.ready.catch(() => undefined)
     }
-    await this.guest.ready
+    await this.throwIfAway(this.guest)
     return this.hasStarted ? this.running() : this.guest.node
+  }
+
+  /** An application that starts does not wait for a store that is away. */
+  private async throwIfAway({ node, ready }: NonNullable<typeof this.guest>): Promise<void> {
+    const isAway = node.health().store.awayMs !== null
+    const away = isAway ? Promise.resolve() : node.events.once('store-away')
+    const first = await Promise.race([ready.then(() => 'ready'), away.then(() => 'away')])
+    if (first === 'ready') return
+    const message = `The store of fleet '${this.name}' cannot be reached: ${node.health().store.error}. It is tried again and again; ask later.`
+    throw new FleetcronError('STORE_UNAVAILABLE', message)
   }
 
   private openedStore(): Promise<Store> {
