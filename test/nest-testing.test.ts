@@ -94,6 +94,18 @@ describe('useTestFleet', () => {
   })
 })
 
+describe('local mode', () => {
+  it('says that there is no fleet to keep schedules', async () => {
+    @Module({ imports: [FleetModule.forRoot()], providers: [Digests] })
+    class AppModule {}
+    const app = (await Test.createTestingModule({ imports: [AppModule] }).compile()).createNestApplication()
+    await expect(app.init()).rejects.toMatchObject({
+      code: 'NOT_STARTED',
+      message: expect.stringContaining('no fleet to ask for schedules.ensure()'),
+    })
+  })
+})
+
 describe('@Handler', () => {
   it('does the work of schedules in the store; those kept at boot bring nothing back', async () => {
     const app = await start([Digests])

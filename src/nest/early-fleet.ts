@@ -6,7 +6,6 @@ const AT_ONCE = new Set<string | symbol>([
   'name',
   'effects',
   'job',
-  'handler',
   'schedules',
   'handler',
   'start',
@@ -57,6 +56,9 @@ export function absentFleet(): Fleet {
       throw refuse(`${name}()`)
     },
   ])
-  const fleet = { name: 'local', health: () => null, stop: async () => undefined }
+  const verbs = ['ensure', 'upsert', 'get', 'list', 'remove', 'pause', 'resume']
+  const kept = verbs.map((name) => [name, async () => Promise.reject(refuse(`schedules.${name}()`))])
+  const schedules = Object.fromEntries(kept)
+  const fleet = { name: 'local', schedules, health: () => null, stop: async () => undefined }
   return Object.assign(fleet, Object.fromEntries([...asynchronous, ...throwing])) as unknown as Fleet
 }
