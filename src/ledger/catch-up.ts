@@ -7,16 +7,23 @@ import { behind, dueStretch, type Stretch } from './stretch.js'
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
+/** What is found: up to when, the latest due in that time, and the same where it is fresh. */
+interface Found {
+  readonly until: number
+  readonly newest: Occurrence
+  readonly fresh: Occurrence | null
+}
+
 /**
  * Catch-up: what passed while nobody attended. Too old is missed; the rest is joined (`merge`), queued one by one
  * (`each`) or missed (`skip`), by the job's policy. Catch-up runs wait for their turn: overlap never skips them, and at
- * most `catchUp.most` of them wait. `newest` is the latest due, and `fresh` the same where it is fresh. Returns whether
- * the fresh one was joined with the others.
+ * most `catchUp.most` of them wait. Returns whether the fresh occurrence was joined with the others.
  */
-export function catchUp(draft: Draft, schedule: Schedule, newest: Occurrence, fresh: Occurrence | null): boolean {
+export function catchUp(draft: Draft, schedule: Schedule, found: Found): boolean {
+  const { newest, fresh } = found
   const { policy } = draft.definition.catchUp
   const within = draft.definition.catchUp.withinMs ?? defaultWithinMs(schedule, newest)
-  const until = fresh === null ? draft.now : fresh.instant - 1
+  const until = fresh === null ? found.until : fresh.instant - 1
   miss(draft, schedule, Math.min(draft.now - within, until), 'too-old')
   if (policy === 'merge') return catchUpMerged(draft, schedule, until, fresh, within)
   if (policy === 'each') catchUpEach(draft, schedule, until)
@@ -44,7 +51,6 @@ function catchUpEach(draft: Draft, schedule: Schedule, until: number): void {
   const [first] = wanted
   miss(draft, schedule, first === undefined ? until : first.instant - 1, 'too-many')
   for (const occurrence of wanted) {
-    if (draft.passTaken(occurrence.key)) continue
     queueOccurrences(draft, 'catch-up', { from: occurrence, to: occurrence, count: 1 })
   }
 }

@@ -1,5 +1,5 @@
 import { parseSchedule } from '../schedule/index.js'
-import type { Cursor, Schedule } from '../schedule/types.js'
+import type { Cursor, Occurrence, Schedule } from '../schedule/types.js'
 import type { Context } from './context.js'
 import { TEXT_LIMITS } from './limits.js'
 import { isLive, isTransition, type RunEvent } from './states.js'
@@ -32,7 +32,7 @@ export class Draft {
   private readonly expected = new Map<string, Expected>()
   private readonly touched = new Map<string, Run>()
   private entered: StoredDefinition | null = null
-  private passedTaken = false
+  private hasPassedOver = false
 
   constructor(
     readonly job: Aggregate,
@@ -72,16 +72,11 @@ export class Draft {
     return this.touched.get(run.key) ?? this.live.get(run.key) ?? run
   }
 
-  /**
-   * Whether a row with the key exists: it is live, or a clash has shown it. Then its occurrence counts as decided (by
-   * somebody whom this ledger does not remember: its store was restored in part), it is passed over, and no row is
-   * extended over it.
-   */
-  passTaken(key: string): boolean {
-    if (this.ctx.taken?.has(key) !== true && !this.live.has(key)) return false
+  /** Moves the cursor past an occurrence that has a row which this ledger does not remember: no row is extended over it. */
+  passOver(schedule: Schedule, occurrence: Occurrence): void {
+    this.advance(schedule, { instant: occurrence.instant, label: occurrence.through })
     this.header.lastFate = null
-    this.passedTaken = true
-    return true
+    this.hasPassedOver = true
   }
 
   /** Takes a run one step on. Waiting counts follow by themselves. */
@@ -89,6 +84,9 @@ export class Draft {
     const from = before === null ? null : before.state
     if (!isTransition(from, event, after.state)) {
       throw new Error(`ledger: ${after.job} ${after.key} cannot ${event} from ${from} to ${after.state}`)
+    }
+    if (before === null && (this.live.has(after.key) || this.touched.has(after.key))) {
+      throw new Error(`ledger: ${after.job} ${after.key} has a row already`)
     }
     if (!this.touched.has(after.key)) {
       this.expected.set(after.key, before === null ? null : { state: before.state, token: before.token })
@@ -172,7 +170,7 @@ export class Draft {
       this.touched.size > 0 ||
       this.events.length > 0 ||
       this.entered !== null ||
-      this.passedTaken ||
+      this.hasPassedOver ||
       this.failures !== 'keep' ||
       this.header.wakeAt !== header.wakeAt ||
       this.header.pause !== header.pause ||

@@ -4,6 +4,7 @@ import type { Draft } from './draft.js'
 import { placeFresh } from './overlap.js'
 import { recordFate } from './rows.js'
 import { behind, dueStretch } from './stretch.js'
+import { decideUpToTaken } from './taken.js'
 
 /**
  * Decides every occurrence that is due, under the terms in force. Every command begins with this, so that none swallows
@@ -16,7 +17,7 @@ export function decideDue(draft: Draft): void {
     endPause(draft)
     return
   }
-  if (passTaken(draft, schedule)) return
+  if (decideUpToTaken(draft, schedule)) return
   const { pause } = draft.header
   if (pause !== null) {
     missPaused(draft, schedule, Math.min(draft.now, pause.until ?? draft.now))
@@ -38,22 +39,8 @@ function decideFreshAndCatchUp(draft: Draft, schedule: Schedule): void {
     placeFresh(draft, schedule, fresh)
     return
   }
-  const joined = catchUp(draft, schedule, found.to, fresh)
+  const joined = catchUp(draft, schedule, { until: draft.now, newest: found.to, fresh })
   if (fresh !== null && !joined) placeFresh(draft, schedule, fresh)
-}
-
-/**
- * Moves the cursor past what a clash has shown to be decided. Where there was such, nothing else is decided in this change:
- * what follows may clash too, and this way each change gets a step further. The rest is due at once.
- */
-function passTaken(draft: Draft, schedule: Schedule): boolean {
-  let passed = false
-  for (;;) {
-    const [first] = schedule.between(draft.header.cursor, draft.now, 1)
-    if (first === undefined || !draft.passTaken(first.key)) return passed
-    draft.advance(schedule, behind(first))
-    passed = true
-  }
 }
 
 function missPaused(draft: Draft, schedule: Schedule, until: number): void {

@@ -11,7 +11,6 @@ import type { Run } from './types.js'
  * because of which it is never skipped, merged or replaced.
  */
 export function placeFresh(draft: Draft, schedule: Schedule, fresh: Occurrence): void {
-  if (draft.passTaken(fresh.key)) return
   const before = draft.held().filter(isFresh).length + draft.header.waiting.schedule
   const policy = before < draft.definition.concurrency ? 'none' : draft.definition.overlap
   POLICIES[policy](draft, schedule, fresh)

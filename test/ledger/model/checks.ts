@@ -11,6 +11,8 @@ const DAY = 86_400_000
 export class Checks {
   /** Every label or instant that was ever decided. */
   readonly decided = new Set<string>()
+  /** False once the cursor alone was set back: then a label may be covered twice, but no row is lost or changed. */
+  isWhole = true
   private lastToken = 0
   private readonly attemptIds = new Set<string>()
   /** How many occurrences were decided, and how many attempts granted. */
@@ -23,7 +25,7 @@ export class Checks {
       this.row(applied.rows.get(run.key) ?? null, run)
       this.attempt(applied, run)
     }
-    if (before !== null) this.everyLabelOnce(applied, before)
+    if (before !== null && this.isWhole) this.everyLabelOnce(applied, before)
     this.header(before, after, rows)
     const isHurried = before !== null && before.tally.settled !== change.expect.settled
     if (!isHurried) checkWake(after, zones, applied.readAt)

@@ -11,6 +11,7 @@ export type Operation =
   | { readonly what: 'settle'; readonly run: number; readonly outcome: Outcome }
   | { readonly what: 'end'; readonly node: number; readonly returned: boolean }
   | { readonly what: 'deliver'; readonly which: number }
+  | { readonly what: 'rewind'; readonly ms: number }
   | { readonly what: 'define'; readonly node: number; readonly definition: number; readonly fate: Fate }
   | {
       readonly what: 'trigger' | 'resume' | 'retire' | 'pause' | 'backfill' | 'cancel' | 'retry' | 'resend'
@@ -88,6 +89,11 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     }) as fc.Arbitrary<Operation>,
   },
 )
+
+/** A store that was restored in part: the cursor goes back, the rows stay. */
+export const rewind: fc.Arbitrary<Operation> = fc
+  .constantFrom(MINUTE, 20 * MINUTE, 3 * HOUR, 26 * HOUR)
+  .map((ms) => ({ what: 'rewind', ms }))
 
 /** Where the stories begin: half a day before a clock is changed, or where nodes disagree about one. */
 export const STARTS = [

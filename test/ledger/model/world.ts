@@ -84,16 +84,34 @@ export class World {
     }
   }
 
+  /** As the loop does it: what a clash has shown is told to the next of three tries. */
   attend(node: Node, room: number, fate: Fate): Change | null {
-    const change = ledger.attend(this.aggregate, this.context(node, room))
-    if (change !== null) this.send(change, node, fate)
-    return change
+    let taken: readonly string[] = []
+    for (let tries = 1; ; tries += 1) {
+      const change = ledger.attend(this.aggregate, { ...this.context(node, room), taken: new Set(taken) })
+      const clash = change === null ? [] : this.send(change, node, fate)
+      if (clash.length === 0 || tries === 3) return change
+      taken = [...taken, ...clash]
+    }
   }
 
-  ask(node: Node, fate: Fate, make: (job: Aggregate, ctx: AttendContext) => Decision): Decision {
-    const decision = make(this.aggregate, { ...this.context(node, 0), taken: this.requests })
-    if (decision.outcome === 'change') this.send(decision.change, node, fate)
-    return decision
+  ask(node: Node, fate: Fate, make: (job: Aggregate, ctx: AttendContext) => Decision): void {
+    let taken: readonly string[] = [...this.requests]
+    for (let tries = 0; tries < 3; tries += 1) {
+      const decision = make(this.aggregate, { ...this.context(node, 0), taken: new Set(taken) })
+      const clash = decision.outcome === 'change' ? this.send(decision.change, node, fate) : []
+      if (clash.length === 0) return
+      taken = [...taken, ...clash]
+    }
+  }
+
+  /** A store that was restored in part: the cursor is set back, every row stays. */
+  rewind(ms: number): void {
+    const { header, ...job } = this.aggregate
+    const instant = header.cursor.instant - ms
+    const wall = header.cursor.label === '' ? Number.NaN : Date.parse(`${header.cursor.label}Z`) - ms
+    const label = Number.isNaN(wall) ? '' : new Date(wall).toISOString().slice(0, 16)
+    this.job = { ...job, header: { ...header, cursor: { instant, label }, lastFate: null, wakeAt: this.now } }
   }
 
   define(node: Node, hash: string, content: Definition, carried: ReadonlyMap<string, number>, fate: Fate): void {
@@ -137,14 +155,15 @@ export class World {
     return [...this.rows.values()].filter((run) => ledger.isLive(run.state)).sort((a, b) => a.position - b.position)
   }
 
-  private send(change: Change, node: Node, fate: Fate): void {
+  /** The keys that clash, where the answer comes at once. */
+  private send(change: Change, node: Node, fate: Fate): readonly string[] {
     const sent = { change, node, session: node.session, readAt: this.now }
-    if (fate === 'applied' || fate === 'doubled') this.commit(sent)
     if (fate === 'late' || fate === 'doubled') this.inFlight.push(sent)
+    return fate === 'applied' || fate === 'doubled' ? this.commit(sent) : []
   }
 
-  private commit({ change, node, session, readAt }: Sent): void {
-    if (this.ended.has(session)) return
+  private commit({ change, node, session, readAt }: Sent): readonly string[] {
+    if (this.ended.has(session)) return []
     const refusal = judge(change, {
       version: this.job?.version ?? null,
       run: (key) => this.rows.get(key) ?? null,
@@ -152,7 +171,7 @@ export class World {
       definition: (hash) => this.known.some((one) => one.hash === hash),
       attempt: () => null,
     })
-    if (refusal !== null) return
+    if (refusal !== null) return refusal.outcome === 'clash' ? refusal.keys : []
     const before = this.job
     const rows = new Map(change.runs.map(({ run }) => [run.key, this.rows.get(run.key) ?? null]))
     for (const { run } of change.runs) this.rows.set(run.key, run)
@@ -172,6 +191,7 @@ export class World {
       }
     }
     this.seen.commit({ before, after, change, rows, zones: node.zones, readAt })
+    return []
   }
 
   private window(): Run[] {

@@ -1,0 +1,51 @@
+import type { Cursor, Occurrence, Schedule } from '../schedule/types.js'
+import { catchUp } from './catch-up.js'
+import type { Draft } from './draft.js'
+import { recordFate } from './rows.js'
+import { dueStretch } from './stretch.js'
+
+/** Occurrences that a row stands for already although they are above the cursor. */
+interface Taken {
+  readonly from: Occurrence
+  readonly to: Occurrence
+}
+
+/**
+ * A row may exist although its occurrence is above the cursor: of a store that was restored in part, or forgot. A clash
+ * shows it, or it was loaded because it is live. Then only what is due before it is decided, as catch-up, and it is passed over:
+ * what follows may be taken too, and this way each change gets a step further. The rest is due at once. Returns whether
+ * there was such a row.
+ */
+export function decideUpToTaken(draft: Draft, schedule: Schedule): boolean {
+  const taken = earliestTaken(draft, schedule)
+  if (taken === null) return false
+  const until = taken.from.instant - 1
+  const before = dueStretch(draft, schedule, until)
+  if (before !== null && draft.header.pause !== null) recordFate(draft, 'missed', 'paused', before)
+  else if (before !== null) catchUp(draft, schedule, { until, newest: before.to, fresh: null })
+  draft.passOver(schedule, taken.to)
+  return true
+}
+
+function earliestTaken(draft: Draft, schedule: Schedule): Taken | null {
+  const { cursor } = draft.header
+  const clashed = [...(draft.ctx.taken ?? [])].map((key) => ({ from: key, to: key }))
+  const loaded = draft.job.runs.flatMap(({ cause, covers, scheduledAt }) => {
+    const isOccurrence = (cause === 'schedule' || cause === 'catch-up') && covers !== null
+    return isOccurrence && isAbove(schedule, cursor, covers.to, scheduledAt) ? [covers] : []
+  })
+  let earliest: Taken | null = null
+  for (const keys of [...clashed, ...loaded]) {
+    const from = schedule.occurrence(keys.from)
+    const to = schedule.occurrence(keys.to)
+    if (from === null || to === null || from.instant > draft.now) continue
+    if (!isAbove(schedule, cursor, to.label, to.instant)) continue
+    if (earliest === null || from.instant < earliest.from.instant) earliest = { from, to }
+  }
+  return earliest
+}
+
+/** A run's key is a label where its schedule is fixed-time. */
+function isAbove(schedule: Schedule, cursor: Cursor, label: string, instant: number): boolean {
+  return schedule.kind === 'fixed-time' ? label > cursor.label : instant > cursor.instant
+}
