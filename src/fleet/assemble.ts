@@ -30,7 +30,7 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.effectTables = new EffectTables(facts)
   parts.attempts = new Attempts(parts)
   parts.settling = new Settling(parts)
-  parts.membership = new Membership(facts.id, facts.service)
+  parts.membership = new Membership(facts.id, facts.service, facts.jobs)
   parts.sessions = new Sessions({
     clock,
     node: facts.id,

@@ -153,6 +153,7 @@ export class Beats {
     this.compareStrays(session, reply.strays, sent)
     definitions.sawNodes(reply.nodes, reply.now)
     looker.hint(reply)
+    if (membership.wantsManifests) looker.request()
   }
 
   private compareStrays(session: Session, strays: readonly Run[], sent: number): void {

@@ -180,7 +180,7 @@ export class Commands {
     const { looker, membership } = this.parts
     const { buckets, graceMs } = membership.mine()
     const { wakeAt, bucket } = change.header
-    if (wakeAt !== null) looker.wakeBy(buckets.has(bucket) ? wakeAt : wakeAt + graceMs)
+    if (wakeAt !== null) looker.wakeBy(change.job, buckets.has(bucket) ? wakeAt : wakeAt + graceMs)
     return true
   }
 

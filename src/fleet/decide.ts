@@ -145,7 +145,7 @@ export class Decider {
       const { wakeAt, bucket } = change.header
       if (wakeAt === null) continue
       if (wakeAt <= now) again = again || attempts.room() > 0
-      else this.looker.wakeBy(buckets.has(bucket) ? wakeAt : wakeAt + graceMs)
+      else this.looker.wakeBy(job.header.job, buckets.has(bucket) ? wakeAt : wakeAt + graceMs)
     }
     return again
   }

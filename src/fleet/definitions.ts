@@ -107,7 +107,7 @@ export class Definitions {
     let open = jobs
     for (let round = 0; open.length > 0; round += 1) {
       const { reply } = await this.load(open, true)
-      membership.update(reply.nodes.map(summaryOf), reply.now)
+      membership.learn(reply.nodes, reply.now)
       if (this.learnZones(open, reply)) await looker.introduceAgain()
       const changes = open.flatMap((job) => this.decide(job, reply, taken.get(job)) ?? [])
       if (changes.length === 0) return
@@ -166,6 +166,8 @@ export class Definitions {
     results: readonly { readonly job: string; readonly outcome: string }[],
     taken: Map<string, Set<string>>,
   ): string[] {
+    const { looker, membership } = this.parts
+    const { buckets, graceMs } = membership.mine()
     const defined: string[] = []
     const byJob = new Map(results.map((result) => [result.job, result]))
     const open = changes.flatMap(({ job, header, definition }) => {
@@ -174,11 +176,11 @@ export class Definitions {
         this.inForce.set(job, header.definition)
         this.parts.events.emit('job-defined', { job, hash: definition?.hash ?? header.definition })
         defined.push(job)
-        if (header.wakeAt !== null) this.parts.looker.wakeBy(header.wakeAt)
+        if (header.wakeAt !== null) looker.wakeBy(job, header.wakeAt + (buckets.has(header.bucket) ? 0 : graceMs))
         return []
       }
       if (result?.outcome === 'refused') {
-        this.parts.looker.park(job, result.why ?? 'refused')
+        looker.park(job, result.why ?? 'refused')
         return []
       }
       if (result?.outcome === 'clash') taken.set(job, new Set([...(taken.get(job) ?? []), ...(result.keys ?? [])]))
@@ -244,10 +246,4 @@ function carriedBy(job: string, nodes: readonly NodeRow[]): Map<string, number> 
     if (hash !== undefined) seen.set(hash, Math.max(seen.get(hash) ?? 0, seenAt))
   }
   return seen
-}
-
-function summaryOf(row: NodeRow): NodeSummary {
-  const { session, node, hello, room, seenAt, endedAt } = row
-  const { label, services, attends, zoneData } = hello
-  return { session, node, label, services, attends, room, manifestId: '', zoneData, seenAt, endedAt }
 }

@@ -77,15 +77,17 @@ export class Looker {
   }
 
   /** Looks at an instant of the store's clock. */
-  wakeBy(instant: number): void {
-    this.wakes.keep(instant)
+  wakeBy(job: string, instant: number): void {
+    this.wakes.keep(job, instant)
     this.nap.wake()
   }
 
-  /** What a beat said about when to look. */
+  /** What a beat said about when to look: also what every other node has left alone for longer than the grace. */
   hint(hint: Hint): void {
+    const { graceMs } = this.parts.membership.mine()
     this.wakes.add(hint)
-    this.nap.wake()
+    if (hint.nextOtherWakeAt !== null && hint.nextOtherWakeAt + graceMs <= hint.now) this.request()
+    else this.nap.wake()
   }
 
   /** Lets the loop see that something it waits for may come earlier. */
@@ -166,6 +168,7 @@ export class Looker {
     if (!session.introduced) await this.introduce()
     if (!session.introduced) return false
     await definitions.checkIfDue()
+    await this.learnManifests()
     if (!facts.attends || session.lost !== null) return true
     let after: string | undefined
     let again = false
@@ -191,6 +194,18 @@ export class Looker {
     if (again) await this.soonAgain()
     else this.quick = 0
     return true
+  }
+
+  /** A job goes to a node that carries it: what others carry is looked at once for each manifest. */
+  private async learnManifests(): Promise<void> {
+    const { membership, link, facts } = this.parts
+    if (!membership.wantsManifests) return
+    try {
+      const { reply } = await link.call('load', facts.leaseMs / 2, (store) => store.load({ nodes: true }))
+      membership.learn(reply.nodes, reply.now)
+    } catch {
+      // It only saves time; the next look asks again.
+    }
   }
 
   /** There is more to decide at once; a round that never ends is slowed down rather than believed. */

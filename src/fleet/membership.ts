@@ -1,5 +1,6 @@
-import { BUCKETS, hash32 } from '../ledger/index.js'
-import type { NodeSummary } from '../store/port.js'
+import { BUCKETS, bucketOf, hash32 } from '../ledger/index.js'
+import type { NodeRow, NodeSummary } from '../store/port.js'
+import { Carriers } from './carriers.js'
 
 /** A node counts as live while it was seen this recently. */
 const LIVE_MS = 25_000
@@ -21,46 +22,79 @@ export interface Share {
 
 /**
  * Divides the buckets of a service among its live nodes that have room (rendezvous: each bucket goes to the node with
- * the greatest hash, so a node that comes or goes moves only its own share). This only avoids races: every decision is
+ * the greatest hash, so a node that comes or goes moves only its own share); a job that its bucket's owner does not carry
+ * goes to the next one that does. This only avoids races: every decision is
  * guarded by the store, so nodes that see each other differently lose nothing but time.
  */
 export class Membership {
-  private nodes: readonly NodeSummary[] = []
+  private readonly carriers: Carriers
+  private seen: { readonly nodes: readonly NodeSummary[]; readonly now: number } = { nodes: [], now: 0 }
   private share: Share | null = null
   private signature = ''
+  /** Somebody live carries a manifest that this node has not seen: `learn` is wanted. */
+  wantsManifests = false
 
   constructor(
     private readonly node: string,
     private readonly service: string,
-  ) {}
+    jobs: ReadonlyMap<string, unknown>,
+  ) {
+    this.carriers = new Carriers(jobs)
+  }
 
-  /** What a beat or a load said of the nodes. */
+  /** What a beat said of the nodes. */
   update(nodes: readonly NodeSummary[], now: number): void {
-    const live = liveNodes(nodes, this.service, now)
-    const known = live.some((one) => one.node === this.node)
+    this.seen = { nodes, now }
+    const own = nodes.find((one) => one.node === this.node && one.endedAt === null)
+    if (own !== undefined) this.carriers.own(own.manifestId)
+    this.divide()
+    this.carriers.keepOnly(nodes)
+  }
+
+  /** What a load said of the nodes, with their manifests. */
+  learn(rows: readonly NodeRow[], now: number): void {
+    this.carriers.learn(rows)
+    this.wantsManifests = false
+    if (this.seen.nodes.length === 0) this.seen = { nodes: rows.map(summaryOf), now }
+    this.divide()
+  }
+
+  mine(): Share {
+    this.share ??= shareOf(this.node, [this.node], [this.node], new Map())
+    return this.share
+  }
+
+  private divide(): void {
+    const live = liveNodes(this.seen.nodes, this.service, this.seen.now)
+    const lacking = new Map<string, ReadonlySet<string>>()
+    let unseen = false
+    for (const one of live) {
+      if (one.node === this.node) continue
+      const lacked = this.carriers.lackedBy(one)
+      if (lacked === null) unseen = true
+      else if (lacked.size > 0) lacking.set(one.node, lacked)
+    }
+    this.wantsManifests = unseen
     const all = live.map((one) => one.node)
     const roomy = live.filter((one) => one.room).map((one) => one.node)
     // A node that nobody has heard of yet counts itself in.
-    if (!known) {
+    if (!all.includes(this.node)) {
       all.push(this.node)
       roomy.push(this.node)
     }
     const sharing = roomy.length > 0 ? roomy : all
-    const signature = `${sharing.join(' ')} of ${all.join(' ')}`
-    this.nodes = nodes
+    const differing = [...lacking].map(([node, lacked]) => `${node}:${[...lacked].join()}`)
+    const signature = `${sharing.join(' ')} of ${all.join(' ')} without ${differing.join(' ')}`
     if (signature === this.signature) return
     this.signature = signature
-    this.share = shareOf(this.node, sharing, all)
+    this.share = shareOf(this.node, sharing, all, lacking)
   }
+}
 
-  mine(): Share {
-    this.share ??= shareOf(this.node, [this.node], [this.node])
-    return this.share
-  }
-
-  all(): readonly NodeSummary[] {
-    return this.nodes
-  }
+function summaryOf(row: NodeRow): NodeSummary {
+  const { session, node, hello, room, seenAt, endedAt } = row
+  const { label, services, attends, zoneData } = hello
+  return { session, node, label, services, attends, room, manifestId: '', zoneData, seenAt, endedAt }
 }
 
 /** Nodes that run handlers of the service, the latest word of each, in order of their ids. */
@@ -75,10 +109,22 @@ function liveNodes(nodes: readonly NodeSummary[], service: string, now: number):
   return [...latest.values()].sort((a, b) => (a.node < b.node ? -1 : 1))
 }
 
-function shareOf(node: string, sharing: readonly string[], live: readonly string[]): Share {
-  const buckets = new Set<number>()
-  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-    if (first(`${bucket}`, sharing) === node) buckets.add(bucket)
+/** @param lacking by node, the jobs of this one that it does not carry */
+function shareOf(
+  node: string,
+  sharing: readonly string[],
+  live: readonly string[],
+  lacking: ReadonlyMap<string, ReadonlySet<string>>,
+): Share {
+  const owners = Array.from({ length: BUCKETS }, (_, bucket) => first(bucket, sharing))
+  const buckets = new Set(owners.flatMap((owner, bucket) => (owner === node ? [bucket] : [])))
+  for (const [owner, lacked] of lacking) {
+    for (const job of lacked) {
+      const bucket = bucketOf(job)
+      if (owners[bucket] !== owner) continue
+      const carrying = sharing.filter((one) => lacking.get(one)?.has(job) !== true)
+      if (first(bucket, carrying) === node) buckets.add(bucket)
+    }
   }
   const line = [...live].sort((a, b) => hash32(`watch ${b}`) - hash32(`watch ${a}`) || (a < b ? -1 : 1))
   const place = line.indexOf(node)
@@ -86,7 +132,7 @@ function shareOf(node: string, sharing: readonly string[], live: readonly string
   return { buckets, rank, isWatcher: rank < WATCHERS, graceMs: GRACE_MS * (Math.min(rank, 9) + 1) }
 }
 
-function first(bucket: string, nodes: readonly string[]): string | null {
+function first(bucket: number, nodes: readonly string[]): string | null {
   let best: string | null = null
   let most = -1
   for (const node of nodes) {

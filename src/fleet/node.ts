@@ -238,7 +238,7 @@ class Node implements FleetNode {
     if (this.state !== 'running') return
     const { buckets, isWatcher, graceMs } = membership.mine()
     if (bucket < 0 || buckets.has(bucket)) looker.request()
-    else if (isWatcher) looker.wakeBy(link.storeNow() + graceMs)
+    else if (isWatcher) looker.wakeBy(`bucket ${bucket}`, link.storeNow() + graceMs)
     if (beats.concerns(bucket)) beats.soon()
   }
 

@@ -25,7 +25,7 @@ export class Parking {
     log.error(`job '${job}' cannot be looked after and is left alone for ${forMs / 1000} s; the others go on`, {
       error,
     })
-    looker.wakeBy(link.storeNow() + forMs)
+    looker.wakeBy(job, link.storeNow() + forMs)
   }
 
   isParked(job: string): boolean {

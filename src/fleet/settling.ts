@@ -131,6 +131,6 @@ export class Settling {
     }
     events.emit('run-settled', { ...one.ref, outcome: one.outcome, result, run: one.settlement.run })
     if (one.settlement.wakeAt === null) looker.request()
-    else looker.wakeBy(one.settlement.wakeAt)
+    else looker.wakeBy(one.ref.job, one.settlement.wakeAt)
   }
 }

@@ -28,14 +28,19 @@ export class WakeTimes {
   private mine: number | null = null
   private others: number | null = null
   private ends: number | null = null
-  private kept: number | null = null
+  /** By job. */
+  private readonly kept = new Map<string, number>()
+  private keptNext: number | null = null
 
   /** An attendance saw everything up to its `now`: what it says replaces what was known. */
   replace(hint: Hint): void {
     this.mine = hint.nextWakeAt
     this.others = hint.nextOtherWakeAt
     this.ends = hint.nextEndAt
-    if (this.kept !== null && this.kept <= hint.now) this.kept = null
+    if (this.keptNext === null || this.keptNext > hint.now) return
+    for (const [job, instant] of this.kept) if (instant <= hint.now) this.kept.delete(job)
+    this.keptNext = null
+    for (const instant of this.kept.values()) this.keptNext = earlier(this.keptNext, instant)
   }
 
   /** A beat adds what it saw, also past instants. Ends move as sessions are renewed: the newest word holds. */
@@ -45,8 +50,10 @@ export class WakeTimes {
     this.ends = hint.nextEndAt
   }
 
-  keep(instant: number): void {
-    this.kept = earlier(this.kept, instant)
+  /** What this node knows of one job by itself: the newest word holds. */
+  keep(job: string, instant: number): void {
+    this.kept.set(job, instant)
+    this.keptNext = earlier(this.keptNext, instant)
   }
 
   /** Milliseconds until the earliest; null: nothing is known. */
@@ -54,7 +61,7 @@ export class WakeTimes {
     const stagger = Math.min(END_STAGGER_MOST_MS, END_STAGGER_MS * standing.rank)
     const instants = [
       this.mine,
-      this.kept,
+      this.keptNext,
       this.others === null || !standing.isWatcher ? null : this.others + standing.graceMs,
       // The lease has to be over, not only at its end.
       this.ends === null ? null : this.ends + 1 + stagger,
