@@ -59,7 +59,10 @@ export class FleetCronJob extends CronJob {
   override nextDate(): LuxonDate {
     const [first] = this.nextDates(1)
     if (first !== undefined) return first
-    throw new FleetcronError('STATE_CONFLICT', `Job '${this.#job.name}' has no next date: its schedule has ended.`)
+    throw new FleetcronError(
+      'STATE_CONFLICT',
+      `Job '${this.#job.name}' has no next date that this process knows: its schedule has ended, or it is a period whose anchor the store keeps. fleet.jobs() tells.`,
+    )
   }
 
   override nextDates(count = 1): LuxonDate[] {
