@@ -30,7 +30,7 @@ export type Command = 'trigger' | 'pause' | 'resume' | 'cancel' | 'backfill' | '
 
 type Basis = Omit<Plan, 'acts'>
 
-/** The acts of a simulation, in the order of time. Everything has been undone when the calm begins. */
+/** The acts of a simulation, in the order of time. What is not undone by then is undone when the calm begins. */
 export function planActs(random: Random, plan: Basis, releases: number): Act[] {
   const acts: Act[] = plan.nodes.map(({ name, startsAfterMs }) => ({ at: startsAfterMs, act: 'start', node: name }))
   const { families } = plan
@@ -46,7 +46,8 @@ export function planActs(random: Random, plan: Basis, releases: number): Act[] {
   if (families.has('deploys')) deploy(random, plan, acts, releases)
   if (families.has('operators')) for (let n = several(14); n > 0; n -= 1) ask(random, plan, acts)
   if (families.has('wall')) stepWall(random, plan, acts)
-  return acts.sort((a, b) => a.at - b.at)
+  // Everybody is started when the calm begins, and nothing is done to anybody from then on.
+  return acts.filter((act) => act.at <= plan.chaosMs).sort((a, b) => a.at - b.at)
 }
 
 function some(random: Random, plan: Basis): string {

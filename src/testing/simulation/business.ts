@@ -66,7 +66,7 @@ export class BusinessDatabase {
   #travel<R>(process: VirtualProcess, tx: BusinessTx, act: () => Promise<R>): Promise<R> {
     const { requestMs, replyLost } = this.#options.statement()
     return new Promise((resolve, reject) => {
-      this.#clock.after(requestMs, () => {
+      this.#after(requestMs, () => {
         tx.lastHeard = this.#clock.now
         if (!tx.open || this.away) {
           this.#end(tx)
@@ -89,7 +89,15 @@ export class BusinessDatabase {
   }
 
   #reply(process: VirtualProcess): Promise<void> {
-    return new Promise((resolve) => process.arrive(this.#options.statement().requestMs, resolve))
+    const { requestMs } = this.#options.statement()
+    if (requestMs === 0 && process.state === 'running') return Promise.resolve()
+    return new Promise((resolve) => process.arrive(requestMs, resolve))
+  }
+
+  /** What takes no time needs no event. */
+  #after(delayMs: number, fn: () => void): void {
+    if (delayMs === 0) fn()
+    else this.#clock.after(delayMs, fn)
   }
 
   async #execute(tx: BusinessTx, sql: string, params: readonly Param[]): Promise<QueryResult> {

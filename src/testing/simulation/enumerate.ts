@@ -28,6 +28,18 @@ const MINUTE = 60_000
 const MOST = 2_000_000
 
 export function enumerator(spec: ScheduleSpec, anchor: number, zones: ZoneTable): Enumerator {
+  // Definitions and zone tables are shared objects: what was made of them once serves the whole simulation.
+  const made = CACHE.get(spec) ?? new Map<ZoneTable, Enumerator>()
+  CACHE.set(spec, made)
+  const known = 'every' in spec ? undefined : made.get(zones)
+  const fresh = known ?? make(spec, anchor, zones)
+  made.set(zones, fresh)
+  return fresh
+}
+
+const CACHE = new WeakMap<ScheduleSpec, Map<ZoneTable, Enumerator>>()
+
+function make(spec: ScheduleSpec, anchor: number, zones: ZoneTable): Enumerator {
   if ('every' in spec)
     return instants(spec.every, (instant) => (instant - anchor) % spec.every === 0 && instant > anchor, anchor)
   const segments = zones[spec.timeZone]
@@ -148,7 +160,8 @@ function wallOf(label: string): number {
 }
 
 function labelText(wall: number): string {
-  return shorten(new Date(wall).toISOString())
+  const text = new Date(wall).toISOString()
+  return wall % MINUTE === 0 ? text.slice(0, 16) : shorten(text)
 }
 
 function parseInstant(key: string): number {

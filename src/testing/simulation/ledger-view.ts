@@ -91,9 +91,13 @@ export class LedgerView {
       compareRuns(job, view, [], rows)
       this.#jobs.delete(job)
     }
-    this.#nodes.clear()
-    for (const node of contents.nodes) this.#nodes.set(node.session, node)
+    this.updateSessions(contents.nodes)
     return { jobs, rows }
+  }
+
+  updateSessions(nodes: readonly NodeRow[]): void {
+    this.#nodes.clear()
+    for (const node of nodes) this.#nodes.set(node.session, node)
   }
 }
 

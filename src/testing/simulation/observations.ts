@@ -9,6 +9,7 @@ import type { JobRow } from './ledger-view.js'
 export type Observation = { /** True time, epoch milliseconds. */ readonly at: number } & (
   | ProcessSeen
   | LossSeen
+  | ParkedSeen
   | WorldSeen
   | StoreSeen
   | HandlerSeen
@@ -20,6 +21,14 @@ export interface ProcessSeen {
   readonly kind: 'process'
   readonly process: string
   readonly what: 'started' | 'killed' | 'paused' | 'suspended' | 'resumed' | 'stopping' | 'stopped' | 'wall-stepped'
+}
+
+/** A node leaves a job alone because of an error. */
+export interface ParkedSeen {
+  readonly kind: 'parked'
+  readonly process: string
+  readonly job: string
+  readonly error: string
 }
 
 /** A node has stopped believing in its session. */
@@ -55,7 +64,6 @@ export interface AttendSeen extends AtStore {
   readonly session: SessionRef
   readonly begins: boolean
   readonly reply: Attendance
-  readonly rows: readonly RowChange[]
 }
 
 export interface BeatSeen extends AtStore {
@@ -63,7 +71,6 @@ export interface BeatSeen extends AtStore {
   readonly session: SessionRef
   readonly beat: Beat
   readonly reply: BeatReply
-  readonly rows: readonly RowChange[]
 }
 
 /** A row of the ledger that is another than before; null: there was none, or there is none any more. */

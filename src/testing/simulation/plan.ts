@@ -69,7 +69,7 @@ export function planOf(seed: number): Plan {
     const share = random.pick([0.15, 0.3, 0.5])
     for (const family of FAMILIES) if (random.chance(share)) families.add(family)
   }
-  const chaosMs = random.int(100_000, 220_000)
+  const chaosMs = random.int(60_000, 150_000)
   const setting = settingOf(random, families, chaosMs)
   const nodes = Array.from({ length: random.int(2, 5) }, (_, index) => nodePlan(random, `n${index + 1}`, families))
   const releases = families.has('deploys') ? random.int(2, 3) : 1
@@ -77,7 +77,17 @@ export function planOf(seed: number): Plan {
     jobPlan(random, `j${index + 1}`, setting, releases, families),
   )
   const leaseMs = random.pick([10_000, 10_000, 6_000])
-  const basis = { seed, start: setting.start, chaosMs, calmMs: leaseMs * 3 + 75_000, leaseMs, families, nodes, jobs }
+  // A finished roll-back takes a minute and a beat to be noticed.
+  const basis = {
+    seed,
+    start: setting.start,
+    chaosMs,
+    calmMs: leaseMs * 2 + (families.has('deploys') ? 75_000 : 50_000),
+    leaseMs,
+    families,
+    nodes,
+    jobs,
+  }
   return { ...basis, acts: planActs(random.fork('acts'), basis, releases) }
 }
 

@@ -41,8 +41,8 @@ export class Witness {
       attend: async (session, query) => {
         const about = seen()
         const reply = await store.attend(session, query)
-        const { rows } = this.refresh()
-        this.#report({ ...about, kind: 'attend', session, begins: query.hello !== undefined, reply, rows })
+        await this.#refreshSessions()
+        this.#report({ ...about, kind: 'attend', session, begins: query.hello !== undefined, reply })
         return reply
       },
       load: (query) => store.load(query),
@@ -61,8 +61,8 @@ export class Witness {
       beat: async (session, beat) => {
         const about = seen()
         const reply = await store.beat(session, beat)
-        const { rows } = this.refresh()
-        this.#report({ ...about, kind: 'beat', session, beat, reply, rows })
+        await this.#refreshSessions()
+        this.#report({ ...about, kind: 'beat', session, beat, reply })
         return reply
       },
       subscribe: (wake) => store.subscribe?.(wake) ?? Promise.resolve(async () => {}),
@@ -76,5 +76,10 @@ export class Witness {
   /** Takes in what the store holds now; used also where somebody restores or wipes it. */
   refresh(): ReturnType<LedgerView['update']> {
     return this.ledger.update(this.#store.snapshot().tables)
+  }
+
+  /** Attending and beating write sessions only; a row that they touched would be seen with the next act. */
+  async #refreshSessions(): Promise<void> {
+    this.ledger.updateSessions((await this.#store.load({ nodes: true })).nodes)
   }
 }

@@ -65,7 +65,9 @@ export class World {
       idleMs: plan.leaseMs,
       statement: () => ({
         requestMs:
-          troubled && !this.calm && statements.chance(0.03) ? statements.int(200, 3_000) : statements.int(0, 2),
+          troubled && !this.calm && statements.chance(0.03)
+            ? statements.int(200, 3_000)
+            : Math.max(0, statements.int(-5, 3)),
         replyLost: troubled && !this.calm && statements.chance(0.02),
       }),
       onRaised: (resource, token) => report({ kind: 'raised', at: this.clock.now, resource, token }),
@@ -101,6 +103,9 @@ export class World {
     this.#process(id, 'started')
     node.events.on('session-lost', ({ session, why, runs }) => {
       this.report({ kind: 'session-lost', at: this.clock.now, process: id, session, why, runs })
+    })
+    node.events.on('job-parked', ({ job, error }) => {
+      this.report({ kind: 'parked', at: this.clock.now, process: id, job, error })
     })
     void node.start()
   }

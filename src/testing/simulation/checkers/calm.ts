@@ -18,6 +18,9 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
   /** What has to happen, by when, and what is broken if it does not. */
   const due = new Map<string, { by(): number; readonly rule: string; readonly what: string }>()
 
+  /** Attempts whose handlers have been told to end. */
+  const aborted = new Set<string>()
+
   const died = (process: string): void => {
     if (truth.now < calmSince() || truth.world.living.size === 0) return
     for (const { header } of truth.ledger.jobs()) {
@@ -33,6 +36,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
     }
   }
 
+  /** A node that is able to take a job's runs. */
   const someoneCarries = (job: string): boolean => {
     const { living, plan } = truth.world
     return [...living.values()].some((one) => {
@@ -52,7 +56,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
     if (!asked || truth.now < calmSince()) return
     const session = truth.sessions.get(after.session ?? '')
     const process = truth.process(session?.process ?? '')
-    if (!session || process?.state !== 'running') return
+    if (!session || process?.state !== 'running' || aborted.has(name)) return
     const latest = truth.now + session.leaseMs / 3 + 1_500
     const by = () => latest
     due.set(`stopped ${name}`, {
@@ -63,9 +67,13 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
   }
 
   const late = (rows: readonly { readonly before: Run | null; readonly after: Run | null }[]): void => {
+    const { families } = truth.world.plan
+    // Other terms, other zone data and cursors that were set back make occurrences due that have passed.
+    if (families.has('zones') || families.has('deploys') || families.has('restore')) return
     const quietAt = calmSince() + SETTLING_MS
     for (const { before, after } of rows) {
-      if (before !== null || after?.cause !== 'schedule' || !someoneCarries(after.job)) continue
+      if (before !== null || after?.cause !== 'schedule' || after.reason === 'paused' || !someoneCarries(after.job))
+        continue
       const since = after.createdAt - after.scheduledAt
       if (truth.now - since < quietAt) continue
       if (since > LATE_MS) broken('L2', `${after.job}/${after.key} was decided ${since} ms after it was due`)
@@ -100,6 +108,8 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
       if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {
         due.delete(`stopped ${seen.job}/${seen.key}#${seen.token}`)
       }
+      if (seen.kind === 'handler-aborted') aborted.add(`${seen.job}/${seen.key}#${seen.token}`)
+      if (seen.kind === 'parked') broken('L3', `${seen.process} leaves ${seen.job} alone: ${seen.error}`)
       if (seen.kind === 'session-lost') lost(seen.process, seen.why)
     },
   }

@@ -26,6 +26,8 @@ export interface Decided {
   readonly rows: readonly RowChange[]
   /** Live runs as the committer had read them: settlements may have come in between. */
   readonly read: readonly Run[]
+  /** Failures in a row as the committer had read them. */
+  readonly failures: number
 }
 
 /**
@@ -44,6 +46,7 @@ export function checkDecisions(context: CheckerContext): Checker {
       }
       const definition = truth.definition(before)
       const rows = seen.rows.filter((row) => row.job === job)
+      changed = new Map(rows.map((row) => [row.key, row.before]))
       if (definition?.schedule == null) {
         for (const { key, before: was, after: is } of rows) {
           if (was === null && is?.cause !== 'manual')
@@ -54,8 +57,9 @@ export function checkDecisions(context: CheckerContext): Checker {
       const moments = enumerator(definition.schedule, before.header.anchor, truth.zones(seen.process))
       const claims = rows.flatMap((row) => claimOf(row, moments, before.header))
       const { settled } = seen.changes.find((change) => change.job === job)?.expect ?? before.tally
-      const read = views.get(`${job}|${before.version}|${settled}`) ?? []
-      decided({ job, before, after, definition, now: seen.read, moments, claims, rows, read })
+      const view = views.get(`${job}|${before.version}|${settled}`)
+      const { read, failures } = view ?? { read: [], failures: before.tally.failures }
+      decided({ job, before, after, definition, now: seen.read, moments, claims, rows, read, failures })
       if (after.header.definition !== before.header.definition) redefined(job, moments, before, after, claims, seen)
     }
   }
@@ -175,10 +179,10 @@ export function checkDecisions(context: CheckerContext): Checker {
     /** Whether a label counts as covered by another one that falls on its instant (a gap). */
     byInstant: boolean,
   ): string | null => {
-    for (const run of truth.ledger.runs(job)) {
-      if (run.key === except || run.covers === null || run.cause === 'backfill' || run.cause === 'manual') continue
-      if (!sameKind(run.covers.from, key)) continue
-      if (claimedNow(run)) continue
+    for (const now of truth.ledger.runs(job)) {
+      const run = changed.has(now.key) ? changed.get(now.key) : now
+      if (run == null || run.key === except || run.covers === null) continue
+      if (run.cause === 'backfill' || run.cause === 'manual' || !sameKind(run.covers.from, key)) continue
       if (moments.upTo(run.covers.from, key) && moments.upTo(key, run.covers.to)) return run.key
       if (byInstant && moments.instantOf(run.covers.to) === moments.instantOf(key)) return run.key
     }
@@ -186,14 +190,16 @@ export function checkDecisions(context: CheckerContext): Checker {
   }
 
   let rewound = false
-  let fresh: ReadonlySet<string> = new Set()
+  /** Rows that this commit writes, as they were before. */
+  let changed: ReadonlyMap<string, Run | null> = new Map()
   let retired: ReadonlySet<string> = new Set()
-  const claimedNow = (run: Run) => fresh.has(`${run.job}/${run.key}`)
 
   /** Live runs by what identifies a reading: the job's version and its count of settlements. */
-  const views = new Map<string, readonly Run[]>()
+  const views = new Map<string, Pick<Decided, 'read' | 'failures'>>()
   const remember = (job: string, row: JobRow | null) => {
-    if (row) views.set(`${job}|${row.version}|${row.tally.settled}`, [...truth.ledger.live(job)])
+    if (row === null) return
+    const { failures, settled } = row.tally
+    views.set(`${job}|${row.version}|${settled}`, { read: [...truth.ledger.live(job)], failures })
   }
 
   return {
@@ -202,7 +208,6 @@ export function checkDecisions(context: CheckerContext): Checker {
       if (seen.kind === 'world' && seen.what === 'rewound') rewound = true
       if (seen.kind === 'world') for (const row of truth.ledger.jobs()) remember(row.header.job, row)
       if (seen.kind !== 'commit') return
-      fresh = new Set(seen.rows.map((row) => `${row.job}/${row.key}`))
       retired = new Set(seen.jobs.flatMap(({ job, before }) => (before?.header.retired ? [job] : [])))
       commit(seen)
       for (const { job, after } of seen.jobs) remember(job, after)

@@ -61,7 +61,7 @@ export function checkDefinitions({ truth, broken }: CheckerContext): Checker {
   /** When all is quiet, the definition in force is one that somebody carries. */
   const settled = (): void => {
     const { living, plan } = truth.world
-    if (plan.calmMs < SETTLED_MS) return
+    if (plan.calmMs < SETTLED_MS || truth.calmAt === null) return
     for (const { header } of truth.ledger.jobs()) {
       const hashes = new Set<string>()
       for (const { node } of living.values()) {

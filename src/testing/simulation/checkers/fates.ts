@@ -67,8 +67,7 @@ const FATES: Readonly<Record<string, Fate>> = {
     const { pause } = d.before.header
     const name = `${d.job}/${claim.row.key}`
     const byItself =
-      d.definition.pauseAfter !== null &&
-      Math.max(d.before.tally.failures, d.after.tally.failures) >= d.definition.pauseAfter
+      d.definition.pauseAfter !== null && Math.max(d.failures, d.after.tally.failures) >= d.definition.pauseAfter
     if (pause === null) {
       if (!byItself) broken('S7', `${name} is missed as paused, and there is no pause`)
       return
@@ -172,7 +171,11 @@ function isFresh(d: Decided, key: string | undefined): boolean {
 function isLatest(d: Decided, key: string | undefined): boolean {
   const due = key === undefined ? null : d.moments.instantOf(key)
   if (due === null || key === undefined) return false
-  return d.moments.keys(key, d.moments.keyAt(d.now)).every((later) => {
+  // In the second pass of an overlap the clock shows less than what was decided.
+  const { label } = d.after.header.cursor
+  const shown = d.moments.keyAt(d.now)
+  const until = d.moments.kind === 'labels' && d.moments.upTo(shown, label) ? label : shown
+  return d.moments.keys(key, until).every((later) => {
     const instant = d.moments.instantOf(later)
     return instant === null || instant === due || instant > d.now
   })

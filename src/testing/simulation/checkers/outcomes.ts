@@ -46,7 +46,8 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     if (outcome === 'failed') threw(name, before, after, end ?? null, definition?.retry.limit ?? 0)
     if (outcome === 'handed-back') handedBack(name, before, after, wasCalled)
     if (after.reason === 'timeout' && definition?.timeoutMs == null) broken('L6', `${name} timed out without a timeout`)
-    if (outcome === 'cancelled' && before.stop === null) broken('S6', `${name} is cancelled, and nobody asked for it`)
+    if (outcome === 'cancelled' && before.stop === null && !isForgotten(before))
+      broken('S6', `${name} is cancelled, and nobody asked for it`)
     if (outcome === null || outcome === undefined) broken('S2', `${name} was settled and its attempt has no outcome`)
   }
 

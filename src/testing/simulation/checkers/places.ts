@@ -22,7 +22,7 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
       waitingCounted(job)
       pausedStarts(job, taken, seen)
       readyStarts(rows, seen.read)
-      if (after.tally.failures !== 0) pausedAfter(job, rows)
+      pausedAfter(job, rows, failuresRead.get(`${job}|${seen.changes.find((one) => one.job === job)?.expect.settled}`))
     }
   }
 
@@ -86,12 +86,18 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
     }
   }
 
-  const pausedAfter = (job: string, rows: readonly RowChange[]): void => {
+  /** Failures in a row, by the count of settlements that a committer may have read. */
+  const failuresRead = new Map<string, number>()
+
+  const pausedAfter = (job: string, rows: readonly RowChange[], failures: number | undefined): void => {
     const row = truth.ledger.job(job)
     const limit = row && truth.definition(row)?.pauseAfter
-    if (!row || limit == null || row.tally.failures < limit) return
+    if (!row || limit == null || failures === undefined || row.tally.failures < limit) return
+    const gaveUp = rows.some(({ before, after }) => before?.state === 'running' && after?.state === 'failed')
     const started = rows.find(({ before, after }) => after?.place && !before?.place && after.cause !== 'manual')
-    if (started) broken('L6', `${job}/${started.key} was started after ${row.tally.failures} failures in a row`)
+    if (started && failures + (gaveUp ? 1 : 0) >= limit) {
+      broken('L6', `${job}/${started.key} was started after ${failures} failures in a row`)
+    }
   }
 
   /** Failures in a row, by what settlements and recoveries have left behind. */
@@ -113,7 +119,11 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
   return {
     see(seen) {
       if (seen.kind === 'commit') commit(seen)
-      if (seen.kind === 'commit' || seen.kind === 'settle') failures(seen)
+      if (seen.kind !== 'commit' && seen.kind !== 'settle') return
+      failures(seen)
+      for (const { job, after } of seen.jobs) {
+        if (after) failuresRead.set(`${job}|${after.tally.settled}`, after.tally.failures)
+      }
     },
   }
 }

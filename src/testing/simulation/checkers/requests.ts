@@ -1,4 +1,5 @@
 import type { AskedSeen } from '../observations.js'
+import { DISTURBED } from '../truth.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 /**
@@ -30,6 +31,8 @@ export function checkRequests({ truth, broken }: CheckerContext): Checker {
 
   return {
     see(seen) {
+      // A store that was set back has forgotten what it had been asked.
+      if (seen.kind === 'world' && DISTURBED.has(seen.what)) first.clear()
       if (seen.kind === 'asked' && seen.command === 'trigger') triggered(seen)
       if (seen.kind === 'asked' && seen.answer.startsWith('error ') && !KNOWN.has(seen.answer.slice(6))) {
         broken('S14', `${seen.command} of ${seen.job} was answered with ${seen.answer}`)
