@@ -185,7 +185,7 @@ function byPosition(a: Run, b: Run): number {
   return a.position - b.position
 }
 
-export function scheduleOf(definition: Definition, anchor: number, ctx: Context): Schedule | null {
+function scheduleOf(definition: Definition, anchor: number, ctx: Context): Schedule | null {
   if (definition.schedule === null) return null
   return parseSchedule(definition.schedule, ctx.zones === undefined ? { anchor } : { anchor, zones: ctx.zones })
 }

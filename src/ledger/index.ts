@@ -1,7 +1,6 @@
 export { attend } from './attend.js'
 export { backfill, cancel, manualKey, pause, resume, retire, retryRun, trigger } from './commands.js'
-export type { AttendContext, Context, Decision, Outcome, Request } from './context.js'
-export { type DefineInput, define } from './define.js'
+export { define } from './define.js'
 export { keep } from './keep.js'
 export { WINDOW } from './limits.js'
 export { settleRun } from './settle.js'

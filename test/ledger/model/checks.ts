@@ -171,7 +171,7 @@ function assertBehind(
 }
 
 /** wakeAt is when something can be done next: never later, and earlier only where that is already due. */
-export function checkWake(job: Aggregate, zones: ZoneData, now: number): void {
+function checkWake(job: Aggregate, zones: ZoneData, now: number): void {
   const { header, definition } = job
   const waiting = (['schedule', 'manual', 'backlog'] as const).filter((lane) => header.waiting[lane] > 0)
   const held = job.runs.filter(({ place }) => place)
