@@ -99,7 +99,7 @@ function handBack(run: Run, definition: Definition, why: string, called: boolean
   if (!called) {
     const delayMs = notCalledDelayMs(run)
     const readyAt = delayMs === 0 ? 0 : now + delayMs
-    return { run: requeue(run, 'handed-back', `${NOT_CALLED}${why}`, readyAt, now), wakeAt: now + delayMs }
+    return { run: requeue(run, 'handed-back', `${NOT_CALLED}${why}`, readyAt, now), wakeAt: readyAt }
   }
   const charged = run.repeats >= UNCHARGED_REPEATS
   if (definition.recover === 0 || (charged && run.recoveries >= definition.recover)) {
@@ -107,7 +107,7 @@ function handBack(run: Run, definition: Definition, why: string, called: boolean
     return { run: failed, failures: 'count' as const }
   }
   const charge = charged ? { recoveries: run.recoveries + 1 } : { repeats: run.repeats + 1 }
-  return { run: { ...requeue(run, 'handed-back', why, 0, now), ...charge }, wakeAt: now }
+  return { run: { ...requeue(run, 'handed-back', why, 0, now), ...charge }, wakeAt: 0 }
 }
 
 const NOT_CALLED = 'not called: '

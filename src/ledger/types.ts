@@ -282,7 +282,7 @@ export interface Settlement {
   /** The row afterwards (its `stop` is ignored): terminal, or queued and holding its place. */
   readonly run: Run
   readonly failures: 'reset' | 'count' | 'keep'
-  /** Moves the job's wakeAt earlier, never later; the store uses its own now where runs wait. */
+  /** Moves the job's wakeAt earlier, never later; 0: at once, by whatever clock. The store uses its own now where runs wait. */
   readonly wakeAt: number | null
   readonly succeededUntil: number | null
   readonly tokenFloor: number | null
