@@ -243,12 +243,15 @@ describe('pause, resume, retry and backfill', () => {
   it('retire takes a job out of service, and a node that carries it brings it back when it starts', async () => {
     const { world, commands } = await fleet(() => undefined, {})
     await within(world, commands.retire('app:it'))
-    await world.until(100_000)
+    // Another manifest comes and goes: the first node looks again, and leaves the job retired.
+    const other: TestNode = world.node('other', [job('another', () => undefined)])
+    await world.started(other)
+    await world.until(400_000)
     expect(await world.rows('it')).toEqual([])
     const b: TestNode = world.node('b', [job('it', () => undefined)])
     await world.started(b)
-    await world.until(155_000)
-    expect(await world.rows('it')).toEqual(['12:03Z succeeded/1'])
+    await world.until(460_000)
+    expect(await world.rows('it')).toEqual(['12:08Z succeeded/1'])
   })
 })
 

@@ -31,6 +31,8 @@ export class Definitions {
   /** Monotonic instant of the next check. */
   private dueAt: number | null = null
   private incarnation: string | null = null
+  /** Whether every job was offered once since this node started. */
+  private offered = false
 
   constructor(private readonly parts: Parts) {
     this.watch = new ManifestWatch(parts.facts.clock.random())
@@ -99,6 +101,7 @@ export class Definitions {
     this.dueAt = null
     const jobs = [...this.parts.facts.jobs.keys()]
     for (let start = 0; start < jobs.length; start += CHUNK) await this.offer(jobs.slice(start, start + CHUNK))
+    this.offered = true
   }
 
   private async offer(jobs: readonly string[]): Promise<void> {
@@ -131,6 +134,8 @@ export class Definitions {
     const mine = this.carried?.get(job)
     if (hosted === undefined || mine === undefined) return null
     const aggregate = loaded.jobs.get(job) ?? null
+    // A node that starts brings a retired job back; one that goes on must not undo what somebody asked for meanwhile.
+    if (aggregate?.header.retired && this.offered) return null
     const carried = carriedBy(job, loaded.nodes)
     carried.set(mine.hash, loaded.now)
     const inForce = aggregate?.header.definition

@@ -263,7 +263,7 @@ function catchUpOf(what: string, input: NonNullable<JobPolicies['catchUp']>): Ca
   return {
     policy,
     withinMs: given.within === undefined ? null : durationMs(`${option}.within`, given.within, 1),
-    most: given.most === undefined ? DEFAULTS.catchUp.most : wholeNumber(`${option}.most`, given.most, 1, 10_000),
+    most: given.most === undefined ? DEFAULTS.catchUp.most : wholeNumber(`${option}.most`, given.most, 1, 1_000),
   }
 }
 
