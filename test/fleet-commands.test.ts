@@ -246,6 +246,7 @@ describe('pause, resume, retry and backfill', () => {
     // Another manifest comes and goes: the first node looks again, and leaves the job retired.
     const other: TestNode = world.node('other', [job('another', () => undefined)])
     await world.started(other)
+    await within(world, other.node.stop())
     await world.until(400_000)
     expect(await world.rows('it')).toEqual([])
     const b: TestNode = world.node('b', [job('it', () => undefined)])
