@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Fate, StoreCall } from '../src/testing/faulty-store.js'
-import { count, FleetWorld, job, type TestNode, untilSignal } from './fleet/world.js'
+import { count, FleetWorld, job, START, type TestNode, untilSignal } from './fleet/world.js'
 
 /** A node with one minute job; the first commit after 29 s (that of 12:01) meets `fate`. */
 async function commitMeets(fate: Partial<Fate>, more: (node: TestNode, world: FleetWorld) => void = () => {}) {
@@ -59,7 +59,12 @@ describe('a commit of unknown outcome', () => {
   it('comes back as a stray when it cannot be read back either, and is done on another attempt', async () => {
     const { world, a, starts } = await commitMeets({ lost: 'reply', deadlineMs: 1_000 }, (node) => {
       const before = node.fate
-      node.fate = (call, at) => (call === 'load' && at > 29_000 && at < 45_000 ? { refused: true } : before(call, at))
+      let refusals = 0
+      node.fate = (call, at) => {
+        if (call !== 'load' || at < 29_000 || refusals === 3) return before(call, at)
+        refusals += 1
+        return { refused: true }
+      }
     })
     await world.until(80_000)
     expect(starts.filter(({ key }) => key === '12:01Z')).toHaveLength(1)
@@ -67,6 +72,9 @@ describe('a commit of unknown outcome', () => {
     expect(a.lines.some((line) => line.includes('never learned of'))).toBe(true)
     const [first] = (await world.runs('minute')).at(-1)?.attempts ?? []
     expect(first?.outcome).toBe('handed-back')
+    // Beats 3.3 s apart: the first that shows it is not believed yet.
+    expect(first?.endedAt).toBeGreaterThan(START + 36_000)
+    expect(first?.endedAt).toBeLessThan(START + 38_000)
   })
 })
 

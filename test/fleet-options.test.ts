@@ -105,7 +105,7 @@ describe('the options of a job', () => {
     [{ catchUp: 'each' }, "'each' has to say how far back it goes"],
     [{ catchUp: { policy: 'each' } }, "'each' has to say how far back it goes"],
     [{ catchUp: { policy: 'merge', until: '1d' } }, "there is no option 'until'. Known are policy, within, most"],
-    [{ catchUp: { policy: 'merge', most: 0 } }, 'from 1 to 10000'],
+    [{ catchUp: { policy: 'merge', most: 0 } }, 'from 1 to 1000'],
     [{ retry: { attempts: 3 } }, 'Did you mean limit?'],
     [{ retry: -1 }, '-1 is not a whole number from 0'],
     [{ retry: { limit: 1, factor: 0.5 } }, 'from 1 to 100'],

@@ -74,7 +74,9 @@ export class Beats {
 
   private intervalMs(): number {
     const { facts, sessions, attempts } = this.parts
-    return Math.min(IDLE_MS, attempts.holds(sessions.current) ? facts.leaseMs / 3 : facts.leaseMs)
+    // A stray is a run, too, as the ledger sees it.
+    const holds = attempts.holds(sessions.current) || this.strays.size > 0
+    return Math.min(IDLE_MS, holds ? facts.leaseMs / 3 : facts.leaseMs)
   }
 
   private arm(dueAt: number): void {
@@ -167,6 +169,7 @@ export class Beats {
       this.strays.set(id, shownAt)
       if (before.has(id) && sent > shownAt) void this.handBack(session, run)
     }
+    if (this.strays.size > 0) this.reschedule()
   }
 
   private async handBack(session: Session, run: Run): Promise<void> {
