@@ -12,10 +12,10 @@ export interface Setting {
 }
 
 /** A definition with random terms; with `before`, one that differs from it in schedule, in policy, or in both. */
-export function randomDefinition(random: Random, setting: Setting, before?: Definition): Definition {
+export function randomDefinition(random: Random, setting: Setting, often: boolean, before?: Definition): Definition {
   const keepsSchedule = before !== undefined && random.chance(0.5)
   const keepsPolicy = before !== undefined && !keepsSchedule && random.chance(0.4)
-  const schedule = keepsSchedule ? before.schedule : randomSchedule(random, setting)
+  const schedule = keepsSchedule ? before.schedule : randomSchedule(random, setting, often)
   if (keepsPolicy) return { ...before, schedule }
   return {
     schedule,
@@ -41,13 +41,22 @@ export function randomDefinition(random: Random, setting: Setting, before?: Defi
   }
 }
 
-function randomSchedule(random: Random, setting: Setting): ScheduleSpec | null {
+function randomSchedule(random: Random, setting: Setting, often: boolean): ScheduleSpec | null {
   const zone = random.chance(0.75) ? setting.zone : random.pick(Object.keys(ZONES))
   const place = { timeZone: zone, dstGap: random.chance(0.85) ? ('next' as const) : ('skip' as const) }
   const clock = Math.floor((setting.start + offsetAt(ZONES[zone] ?? [], setting.start)) / 60_000)
   const hour = Math.floor(clock / 60) % 24
   const hours = [-2, -1, 0, 1, 2, 3].map((by) => (hour + by + 24) % 24).join(',')
   const cron = (pattern: string): ScheduleSpec => ({ cron: pattern, ...place })
+  if (often) {
+    const fives = Array.from({ length: 12 }, (_, index) => index * 5).join()
+    return random.pick([
+      { every: 4_000 },
+      cron('*/3 * * * * *'),
+      cron('*/5 * * * * *'),
+      cron(`${fives} 0-59 ${hours} * * *`),
+    ])
+  }
   switch (random.int(1, 20)) {
     case 1:
       return null
@@ -70,7 +79,7 @@ function randomSchedule(random: Random, setting: Setting): ScheduleSpec | null {
     case 11:
       return cron(`*/2 ${hours} * * *`)
     case 12:
-      return cron('*/3 * * * * *')
+      return cron('*/6 * * * * *')
     case 13:
     case 14:
       return cron(`0-59 ${hours} * * *`)

@@ -14,7 +14,7 @@ export interface Enumerator {
   instantOf(key: string): number | null
   /** Whether the key is one of this schedule's, well-formed. */
   owns(key: string): boolean
-  /** The key of an instant, or the label that the zone's clock shows at it. */
+  /** The key of an instant, or the latest label that the zone's clock has shown up to it: more than it shows in a second pass. */
   keyAt(instant: number): string
   /** Whether one key is at or before another, in the order of time. */
   upTo(a: string, b: string): boolean
@@ -95,7 +95,7 @@ function labels(
     },
     instantOf: (key) => (key.endsWith('Z') ? null : instantOf(wallOf(key))),
     owns: (key) => !key.endsWith('Z') && labelText(wallOf(key)) === key && matches(wallOf(key)),
-    keyAt: (instant) => labelText(instant + offsetAt(segments, instant)),
+    keyAt: (instant) => labelText(reached(segments, instant)),
     upTo: (a, b) => a <= b,
     next: ({ label }, limit) => {
       const end = limit + DAY
@@ -115,6 +115,15 @@ function labels(
 
 const DAY = 24 * 60 * MINUTE
 
+/** The latest wall time that a clock has shown. */
+function reached(segments: Segments, instant: number): number {
+  const shown = segments.flatMap(([from, offset], index) => {
+    const until = segments[index + 1]?.[0] ?? Number.POSITIVE_INFINITY
+    return from <= instant ? [Math.min(instant, until - 1) + offset] : []
+  })
+  return Math.max(...shown)
+}
+
 /** The first pass in an overlap; the first instant after it, or none, in a gap. */
 function instantOfWall(wall: number, segments: Segments, dstGap: 'next' | 'skip'): number | null {
   for (const [index, [from, offset]] of segments.entries()) {
@@ -127,7 +136,7 @@ function instantOfWall(wall: number, segments: Segments, dstGap: 'next' | 'skip'
 }
 
 /** Reads a pattern of five or six fields; days and months are stars. */
-export function cron(pattern: string): { matches: (wall: number) => boolean; stepMs: number; fixed: boolean } {
+function cron(pattern: string): { matches: (wall: number) => boolean; stepMs: number; fixed: boolean } {
   const fields = pattern.split(' ')
   const [seconds = '0', minutes = '*', hours = '*'] = fields.length === 6 ? fields : ['0', ...fields]
   const second = field(seconds, 60)

@@ -69,12 +69,14 @@ export function planOf(seed: number): Plan {
     const share = random.pick([0.15, 0.3, 0.5])
     for (const family of FAMILIES) if (random.chance(share)) families.add(family)
   }
-  const chaosMs = random.int(60_000, 150_000)
+  const chaosMs = random.int(50_000, 115_000)
   const setting = settingOf(random, families, chaosMs)
-  const nodes = Array.from({ length: random.int(2, 5) }, (_, index) => nodePlan(random, `n${index + 1}`, families))
+  const nodes = Array.from({ length: random.pick([2, 3, 3, 4, 5]) }, (_, index) =>
+    nodePlan(random, `n${index + 1}`, families),
+  )
   const releases = families.has('deploys') ? random.int(2, 3) : 1
-  const jobs = Array.from({ length: random.int(2, 5) }, (_, index) =>
-    jobPlan(random, `j${index + 1}`, setting, releases, families),
+  const jobs = Array.from({ length: random.pick([2, 3, 3, 4]) }, (_, index) =>
+    jobPlan(random, index, setting, releases, families),
   )
   const leaseMs = random.pick([10_000, 10_000, 6_000])
   // A finished roll-back takes a minute and a beat to be noticed.
@@ -82,7 +84,7 @@ export function planOf(seed: number): Plan {
     seed,
     start: setting.start,
     chaosMs,
-    calmMs: leaseMs * 2 + (families.has('deploys') ? 75_000 : 50_000),
+    calmMs: leaseMs * 2 + (families.has('deploys') ? 75_000 : 45_000),
     leaseMs,
     families,
     nodes,
@@ -117,16 +119,20 @@ function nodePlan(random: Random, name: string, families: ReadonlySet<Family>): 
 
 function jobPlan(
   random: Random,
-  id: string,
+  index: number,
   setting: Setting,
   releases: number,
   families: ReadonlySet<Family>,
 ): JobPlan {
-  const first = randomDefinition(random, setting)
+  // The first job is due every few seconds under all its terms: no simulation is about nothing.
+  const often = index === 0
+  const first = randomDefinition(random, setting, often)
   const all: (Definition | null)[] = [first]
   for (let release = 1; release < releases; release += 1) {
     const before = all.at(-1) ?? first
-    all.push(random.chance(0.1) ? null : random.chance(0.3) ? before : randomDefinition(random, setting, before))
+    const isLeftOut = !often && random.chance(0.1)
+    const keeps = random.chance(0.3)
+    all.push(isLeftOut ? null : keeps ? before : randomDefinition(random, setting, often, before))
   }
-  return { id, releases: all, handler: randomHandler(random, families.has('handlers')) }
+  return { id: `j${index + 1}`, releases: all, handler: randomHandler(random, families.has('handlers')) }
 }

@@ -68,6 +68,8 @@ export class Truth {
   steppedBackAt = NEVER
   restoredAt = NEVER
   calmAt: number | null = null
+  /** Occurrences that were decided, again after the store had forgotten them. */
+  occurrences = 0
   now: number
 
   constructor(readonly world: World) {
@@ -155,7 +157,10 @@ export class Truth {
   }
 
   #grants(seen: CommitSeen & { readonly at: number }): void {
-    for (const { job, key, after } of seen.rows) {
+    for (const { job, key, before, after } of seen.rows) {
+      if (after?.cause === 'schedule' || after?.cause === 'catch-up') {
+        this.occurrences += (after.covers?.count ?? 0) - (before?.covers?.count ?? 0)
+      }
       if (after?.state !== 'running' || after.attemptId === null || this.grants.has(after.attemptId)) continue
       const row = this.ledger.job(job)
       const { process, session, at } = seen

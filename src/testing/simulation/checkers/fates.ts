@@ -171,11 +171,7 @@ function isFresh(d: Decided, key: string | undefined): boolean {
 function isLatest(d: Decided, key: string | undefined): boolean {
   const due = key === undefined ? null : d.moments.instantOf(key)
   if (due === null || key === undefined) return false
-  // In the second pass of an overlap the clock shows less than what was decided.
-  const { label } = d.after.header.cursor
-  const shown = d.moments.keyAt(d.now)
-  const until = d.moments.kind === 'labels' && d.moments.upTo(shown, label) ? label : shown
-  return d.moments.keys(key, until).every((later) => {
+  return d.moments.keys(key, d.moments.keyAt(d.now)).every((later) => {
     const instant = d.moments.instantOf(later)
     return instant === null || instant === due || instant > d.now
   })

@@ -61,15 +61,9 @@ export class Checkers {
     return this.#violations
   }
 
-  /** Occurrences that stand in the ledger with a fate or a run of their own. */
+  /** Occurrences that the ledger has decided. */
   occurrences(): number {
-    let count = 0
-    for (const { header } of this.#truth.ledger.jobs()) {
-      for (const run of this.#truth.ledger.runs(header.job)) {
-        if (run.cause === 'schedule' || run.cause === 'catch-up') count += run.covers?.count ?? 0
-      }
-    }
-    return count
+    return this.#truth.occurrences
   }
 
   #broken(rule: string, what: string): void {
