@@ -176,14 +176,20 @@ export class Attempt {
     else this.parts.log.error('run', fields)
   }
 
-  /** A defect of ours must not cost the process; the run comes back as a stray at the beats. */
+  /** A defect of ours must not cost the process, nor repeat a handler that was called without counting it. */
   private fellApart(error: unknown): void {
+    const { message } = describeError(error)
     this.parts.log.error(`job '${this.hosted.name}': an attempt could not be ended properly`, {
       ...this.ref,
-      error: String(error),
+      error: message,
     })
     if (this.state === 'ended') return
+    const called = this.state !== 'preparing'
     this.state = 'ended'
+    if (!this.offered) {
+      this.offered = true
+      this.parts.settling.offer(this.grant, { kind: 'handed-back', why: message, called })
+    }
     this.tell.ended()
   }
 

@@ -52,7 +52,10 @@ export class Decider {
       if (decided.length === 0) return again
       if (!session.believed() || round === ROUNDS) return true
       const results = await this.commit(session, now, decided)
-      if (results === 'expired') return true
+      if (results === 'expired') {
+        this.looker.tooMuch()
+        return true
+      }
       again = this.won(session, now, decided, results) || again
       const lost = this.losers(decided, results, taken)
       if (lost.length === 0) return again

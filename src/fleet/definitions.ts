@@ -31,6 +31,9 @@ export class Definitions {
   /** Monotonic instant of the next check. */
   private dueAt: number | null = null
   private incarnation: string | null = null
+  /** The store's clock as last seen, and the monotonic instant up to which nothing counts as abandoned. */
+  private lastNow: number | null = null
+  private patientUntil = Number.NEGATIVE_INFINITY
   /** Whether every job was offered once since this node started. */
   private offered = false
 
@@ -65,7 +68,18 @@ export class Definitions {
     this.checkSoon()
   }
 
+  /**
+   * After a stretch of the store's time that this node did not see (its clock jumped, or it was away) every node looks long
+   * gone, and the first one back would flip definitions: for a minute nothing counts as abandoned.
+   */
+  private sawTime(now: number): void {
+    const unseenMs = this.lastNow === null ? 0 : now - this.lastNow
+    if (unseenMs > LIVE_MS) this.patientUntil = this.parts.facts.clock.monotonic() + PATIENCE_MS
+    this.lastNow = now
+  }
+
   sawNodes(nodes: readonly NodeSummary[], now: number): void {
+    this.sawTime(now)
     if (this.watch.saw(nodes, this.parts.sessions.current.ref.id, now)) this.checkSoon()
   }
 
@@ -110,6 +124,7 @@ export class Definitions {
     let open = jobs
     for (let round = 0; open.length > 0; round += 1) {
       const { reply } = await this.load(open, true)
+      this.sawTime(reply.now)
       membership.learn(reply.nodes, reply.now)
       if (this.learnZones(open, reply)) await looker.introduceAgain()
       const changes = open.flatMap((job) => this.decide(job, reply, taken.get(job)) ?? [])
@@ -140,6 +155,11 @@ export class Definitions {
     carried.set(mine.hash, loaded.now)
     const inForce = aggregate?.header.definition
     if (inForce !== undefined) this.inForce.set(job, inForce)
+    const patientMs = this.patientUntil - facts.clock.monotonic()
+    if (inForce !== undefined && patientMs > 0) {
+      carried.set(inForce, loaded.now)
+      if (inForce !== mine.hash) this.checkIn(patientMs)
+    }
     const input = {
       job,
       service: facts.service,
@@ -179,6 +199,8 @@ export class Definitions {
       const result = byJob.get(job) as Partial<{ outcome: string; keys: readonly string[]; why: string }> | undefined
       if (result?.outcome === 'won') {
         this.inForce.set(job, header.definition)
+        // Only a step was taken: the ledger decides what is due before it changes the terms.
+        if (definition === null && header.definition !== this.carried?.get(job)?.hash) return [job]
         this.parts.events.emit('job-defined', { job, hash: definition?.hash ?? header.definition })
         defined.push(job)
         if (header.wakeAt !== null) looker.wakeBy(job, header.wakeAt + (buckets.has(header.bucket) ? 0 : graceMs))
@@ -234,6 +256,7 @@ export class Definitions {
 }
 
 const LIVE_MS = 25_000
+const PATIENCE_MS = 60_000
 /** So many jobs are named in one line. */
 const NAMED = 10
 const AGAIN_MS = 2_000

@@ -17,8 +17,17 @@ function formatLine(message: string, fields: Readonly<Record<string, unknown>>):
 }
 
 function formatValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'string' ? value : textOfValue(value)
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)
+}
+
+/** A field of a user's may be anything: a line is written all the same. */
+function textOfValue(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return typeof value === 'bigint' ? `${value}` : `(${typeof value})`
+  }
 }
 
 /** A logger that never throws into its caller, whatever the user's logger does. */

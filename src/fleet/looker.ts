@@ -7,7 +7,7 @@ import { Backoff, Nap, pause } from './pause.js'
 import type { Session } from './session.js'
 import { type Hint, WakeTimes } from './wakes.js'
 
-/** Jobs of one page. */
+/** Jobs of one page at most; one that could not be decided in time is halved. */
 const PAGE = 200
 
 /** No timer is armed for longer: each arm only compares, and a suspended machine is noticed. */
@@ -30,6 +30,7 @@ export class Looker {
   private before: string | null = null
   private looping: Promise<void> | null = null
   private quick = 0
+  private limit = PAGE
   private startedAt = 0
   /** Monotonic instant of the last attendance that was answered. */
   lastAttendedAt: number | null = null
@@ -173,7 +174,8 @@ export class Looker {
     let after: string | undefined
     let again = false
     do {
-      const { reply, sent } = await this.attend(session, after === undefined ? { limit: PAGE } : { limit: PAGE, after })
+      const { limit } = this
+      const { reply, sent } = await this.attend(session, after === undefined ? { limit } : { limit, after })
       this.lastAttendedAt = this.parts.facts.clock.monotonic()
       definitions.sawIncarnation(reply.incarnation)
       if (!reply.alive) {
@@ -181,7 +183,10 @@ export class Looker {
         sessions.lose(session, 'refused')
         return false
       }
-      if (!sessions.accept(session, sent)) return false
+      if (!sessions.accept(session, sent)) {
+        this.tooMuch()
+        return false
+      }
       this.parts.events.emit('attended', {
         session: session.ref.id,
         jobs: reply.jobs.length,
@@ -192,7 +197,10 @@ export class Looker {
       after = reply.after ?? undefined
     } while (after !== undefined && !stopping.aborted && session.lost === null)
     if (again) await this.soonAgain()
-    else this.quick = 0
+    else {
+      this.quick = 0
+      this.limit = Math.min(PAGE, this.limit * 2)
+    }
     return true
   }
 
@@ -206,6 +214,11 @@ export class Looker {
     } catch {
       // It only saves time; the next look asks again.
     }
+  }
+
+  /** A page took longer than its commit may be late: the next ones are smaller. */
+  tooMuch(): void {
+    this.limit = Math.max(1, Math.floor(this.limit / 2))
   }
 
   /** There is more to decide at once; a round that never ends is slowed down rather than believed. */

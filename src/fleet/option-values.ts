@@ -1,5 +1,6 @@
 import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
+import { cleanText } from '../ledger/index.js'
 
 /** A duration: `'30s'`, `'15m'`, or milliseconds. */
 export type Duration = string | number
@@ -59,7 +60,10 @@ export function flag(what: string, value: unknown): boolean {
 }
 
 export function textOf(what: string, value: unknown, most: number): string {
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= most) return value
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= most) {
+    if (cleanText(value, most) === value) return value
+    throw optionInvalid(what, 'it holds a NUL or half of a surrogate pair, which stores cannot keep. Leave it away.')
+  }
   throw optionInvalid(what, `${show(value)} is not a text of 1 to ${most} characters.`)
 }
 

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../errors.js'
+import { describeError } from './attempt-error.js'
 
 /** What a row keeps of a handler's result, in bytes of JSON. */
 const RESULT_LIMIT = 16 * 1024
@@ -10,7 +11,7 @@ export function keepResult(value: unknown): { readonly json: string | null; read
   try {
     json = JSON.stringify(value)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = describeError(cause).message
     const message = `The handler's result cannot be written as JSON (${why}) and was dropped; return plain data, or nothing.`
     return { json: null, dropped: new FleetcronError('OPTION_INVALID', message, { cause }) }
   }

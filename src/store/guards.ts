@@ -10,6 +10,8 @@ import type { CommitResult } from './port.js'
 export interface Found {
   /** Of the job's row; null where there is none. */
   readonly version: string | null
+  /** The settlements it counts; 0 where there is none. */
+  readonly settled: number
   /** State and token of a run of this job, null where there is none. */
   run(key: string): Expected
   event(id: string): boolean
@@ -24,6 +26,8 @@ export function judge(change: Change, found: Found): CommitResult | null {
   const { job } = change
   if (found.version === change.id) return { job, outcome: 'won' }
   if (found.version !== change.expect.version) return { job, outcome: 'stale' }
+  // Settlements leave the version alone. Fewer of them than were read means that the store was set back in between.
+  if (found.settled < change.expect.settled) return { job, outcome: 'stale' }
   const twice = repeated(change)
   if (twice !== null) return { job, outcome: 'refused', why: `The change names ${twice} twice.` }
   const keys = [
@@ -45,7 +49,7 @@ function meets(expect: Exclude<Expected, null>, found: Expected): boolean {
 }
 
 /** A key or id that stands twice in one change: the second would overwrite the first, unseen by any guard. */
-function repeated(change: Change): string | null {
+export function repeated(change: Change): string | null {
   const groups = [
     ['run', change.runs.map(({ run }) => run.key)],
     ['event', change.events.map((event) => event.id)],

@@ -70,6 +70,7 @@ describe('F15 nothing is dispatched or advanced twice', () => {
     book.apply(first)
     const found = {
       version: book.aggregate().version,
+      settled: book.aggregate().tally.settled,
       run: (key: string) => book.rows.get(key) ?? null,
       event: () => false,
       definition: () => true,

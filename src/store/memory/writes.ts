@@ -37,6 +37,7 @@ function found(state: State, job: string) {
   const entry = state.jobs.get(job)
   return {
     version: entry?.row.version ?? null,
+    settled: entry?.row.tally.settled ?? 0,
     run: (key: string) => {
       const run = entry?.runs.get(key)?.run
       return run ? { state: run.state, token: run.token } : null

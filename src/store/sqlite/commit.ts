@@ -45,7 +45,7 @@ function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
   connection.exec('SAVEPOINT change')
   try {
     const row = connection.get<JobRow>(COMMIT_JOB, { fleet, job })
-    const refusal = judge(change, found(ledger, job, row?.version ?? null))
+    const refusal = judge(change, found(ledger, job, row))
     if (!refusal) apply(ledger, change, row, now)
     connection.exec('RELEASE change')
     return refusal ?? { job, outcome: 'won' }
@@ -57,10 +57,11 @@ function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
   }
 }
 
-function found(ledger: Ledger, job: string, version: string | null): Found {
+function found(ledger: Ledger, job: string, row: JobRow | undefined): Found {
   const { connection, fleet } = ledger
   return {
-    version,
+    version: row?.version ?? null,
+    settled: row?.settled ?? 0,
     run: (key) => connection.get<Exclude<Expected, null>>(COMMIT_RUN, { fleet, job, key }) ?? null,
     event: (id) => connection.get(COMMIT_EVENT, { fleet, id }) !== undefined,
     definition: (hash) => connection.get(COMMIT_DEFINITION, { fleet, job, hash }) !== undefined,

@@ -23,6 +23,9 @@ export interface ConnectionOptions {
   readonly busyMs: number
 }
 
+/** Milliseconds of calls in a row after which the event loop gets a turn. */
+const BREATH_MS = 10
+
 type Parameters = Readonly<Record<string, SqliteValue>>
 
 export class Connection {
@@ -31,6 +34,8 @@ export class Connection {
   #database: SqliteDatabase | null = null
   #statements = new Map<string, SqliteStatement>()
   #inode: number | null = null
+  /** When other work of the process last had a turn. */
+  #breathedAt = performance.now()
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -68,13 +73,27 @@ export class Connection {
   }
 
   /** Runs one transaction that may write; `act` gets the clock as it is once the lock is held. */
-  write<T>(act: (now: number) => T): Promise<T> {
-    return this.#patiently(() => this.#transaction('BEGIN IMMEDIATE', act))
+  async write<T>(act: (now: number) => T): Promise<T> {
+    const result = await this.#patiently(() => this.#transaction('BEGIN IMMEDIATE', act))
+    await this.#breathe()
+    return result
   }
 
   /** Runs one transaction that only reads: everything it sees is of one moment. */
-  read<T>(act: (now: number) => T): Promise<T> {
-    return this.#patiently(() => this.#transaction('BEGIN', act))
+  async read<T>(act: (now: number) => T): Promise<T> {
+    const result = await this.#patiently(() => this.#transaction('BEGIN', act))
+    await this.#breathe()
+    return result
+  }
+
+  /**
+   * A call never waits for the disk or for a peer, so a loop of calls would keep the event loop to itself: timers, signals and
+   * the host's own requests get a turn after every few milliseconds of it.
+   */
+  async #breathe(): Promise<void> {
+    if (performance.now() - this.#breathedAt < BREATH_MS) return
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#breathedAt = performance.now()
   }
 
   exec(sql: string): void {

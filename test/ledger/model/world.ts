@@ -166,6 +166,7 @@ export class World {
     if (this.ended.has(session)) return []
     const refusal = judge(change, {
       version: this.job?.version ?? null,
+      settled: this.job?.tally.settled ?? 0,
       run: (key) => this.rows.get(key) ?? null,
       event: (id) => this.requests.has(id),
       definition: (hash) => this.known.some((one) => one.hash === hash),
