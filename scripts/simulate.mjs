@@ -63,7 +63,7 @@ async function runOne({ seed, trace }) {
 
 /** Hands chunks of seeds to the workers as they ask, and adds up what they report. */
 async function runMany({ seeds, from, workers, json }) {
-  const total = { seeds: 0, occurrences: 0, events: 0, broken: [], counts: new Map() }
+  const total = { seeds: 0, occurrences: 0, fewest: Number.POSITIVE_INFINITY, events: 0, broken: [], counts: new Map() }
   const end = from + seeds
   let next = from
   await Promise.all(
@@ -93,17 +93,18 @@ async function runMany({ seeds, from, workers, json }) {
 function add(total, { seed, occurrences, events, violations, counts }) {
   total.seeds += 1
   total.occurrences += occurrences
+  total.fewest = Math.min(total.fewest, occurrences)
   total.events += events
   for (const [name, count] of counts) total.counts.set(name, (total.counts.get(name) ?? 0) + count)
   if (violations.length > 0) total.broken.push({ seed, violations })
 }
 
-function print({ seeds, occurrences, events, broken, counts }, json) {
+function print({ seeds, occurrences, fewest, events, broken, counts }, json) {
   const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   if (json) {
     const failed = broken.map(({ seed }) => seed).sort((a, b) => a - b)
     process.stdout.write(
-      `${JSON.stringify({ seeds, occurrences, events, failed, counts: Object.fromEntries(sorted) })}\n`,
+      `${JSON.stringify({ seeds, occurrences, fewest, events, failed, counts: Object.fromEntries(sorted) })}\n`,
     )
     return
   }
@@ -122,6 +123,8 @@ function printViolations({ seed, violations }) {
 
 async function work() {
   if (!workerData?.simulate) return
+  // Errors are part of the simulation, and nobody reads where they were made.
+  Error.stackTraceLimit = 0
   const { simulate } = await load()
   parentPort.on('message', async (chunk) => {
     if (chunk === null) return parentPort.close()

@@ -135,6 +135,8 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
   const mayBeStale = (change: Change): boolean => {
     const row = truth.ledger.job(change.job)
     if (versions.get(change.job) !== change.expect.version || row === null) return true
+    // The store was set back since the reading: settlements that were counted then are not there.
+    if (row.tally.settled < change.expect.settled) return true
     return change.runs.some(({ run, expect }) => {
       const found = truth.ledger.run(change.job, run.key)
       return expect !== null && (found?.state !== expect.state || found.token !== expect.token)
