@@ -48,12 +48,15 @@ const FAULTS = [
   'asked retire',
 ]
 
-it('breaks no rule in 5,000 seeds', { timeout: 1_200_000 }, async () => {
-  const { seeds, failed, fewest, counts } = JSON.parse(await simulate('--seeds', '5000', '--json'))
+/** As many as two cores manage in about two minutes; SIMULATION_SEEDS asks for more, at night for instance. */
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 1_000)
+
+it(`breaks no rule in ${SEEDS} seeds`, { timeout: 3_600_000 }, async () => {
+  const { seeds, failed, fewest, counts } = JSON.parse(await simulate('--seeds', String(SEEDS), '--json'))
   expect(failed).toEqual([])
-  expect(seeds).toBe(5_000)
+  expect(seeds).toBe(SEEDS)
   expect(fewest).toBeGreaterThanOrEqual(20)
-  for (const fault of FAULTS) expect(counts[fault], fault).toBeGreaterThan(100)
+  for (const fault of FAULTS) expect(counts[fault], fault).toBeGreaterThan(SEEDS / 100)
 })
 
 it('replays a seed byte for byte', { timeout: 120_000 }, async () => {

@@ -42,6 +42,8 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
 
   /** Lanes take turns: two grants in a row to one lane only while no other lane has anybody to send. */
   const alternate = (job: string, before: Lane, taken: readonly RowChange[], now: number): void => {
+    // A store that was set back shows runs as waiting whose handlers still end in some node, which leaves them to others.
+    if (truth.restoredAt > truth.now - truth.world.plan.leaseMs) return
     const paused = truth.ledger.job(job)?.header.pause != null
     const others = [...truth.ledger.live(job)].filter((run) => {
       return run.state === 'queued' && !run.place && run.createdAt <= now && (!paused || run.lane === 'manual')
