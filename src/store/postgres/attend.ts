@@ -1,0 +1,44 @@
+import type { EndedSession } from '../../ledger/types.js'
+import type { Attendance, AttendQuery, SessionRef } from '../port.js'
+import type { Ledger } from './ledger.js'
+import { type AggregateRow, aggregateOf } from './rows.js'
+import { bucketArguments, helloArgument } from './sessions.js'
+
+interface Answer extends Omit<Attendance, 'jobs' | 'ended' | 'after'> {
+  readonly jobs?: readonly AggregateRow[]
+  readonly ended?: readonly EndedSession[]
+  readonly after?: Mark | null
+}
+
+/** Where a page ended: jobs to recover come first, by name; then jobs due, by instant and name. */
+type Mark = { readonly recovered: string } | { readonly due: readonly [at: number, job: string] }
+
+export async function attend(ledger: Ledger, session: SessionRef, query: AttendQuery): Promise<Attendance> {
+  const mark: Mark = query.after === undefined ? { recovered: '' } : (JSON.parse(query.after) as Mark)
+  const answer = await ledger.calls.call<Answer>('attend', {
+    p_fleet: ledger.fleet,
+    p_session: session.id,
+    p_node: session.node,
+    p_lease: session.leaseMs,
+    p_hello: helloArgument(query.hello),
+    p_services: JSON.stringify([...new Set(query.services)]),
+    ...bucketArguments(query.buckets),
+    p_grace: query.graceMs,
+    p_limit: query.limit,
+    p_recovered: 'recovered' in mark ? mark.recovered : '',
+    p_due_at: 'due' in mark ? mark.due[0] : null,
+    p_due_job: 'due' in mark ? mark.due[1] : '',
+  })
+  const { now, alive, jobs = [], ended = [], after = null, incarnation } = answer
+  return {
+    now,
+    alive,
+    jobs: jobs.map(aggregateOf),
+    ended: new Map(ended.map((each) => [each.session, each])),
+    after: after && JSON.stringify(after),
+    nextWakeAt: answer.nextWakeAt ?? null,
+    nextOtherWakeAt: answer.nextOtherWakeAt ?? null,
+    nextEndAt: answer.nextEndAt ?? null,
+    incarnation,
+  }
+}

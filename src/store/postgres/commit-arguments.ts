@@ -1,0 +1,121 @@
+import type { Change } from '../../ledger/types.js'
+import { waitingTotal } from '../guards.js'
+import type { Arguments } from './calls.js'
+import { columns, separatorsFor } from './columns.js'
+import { RUN_COLUMNS, runColumns, stopColumn } from './rows.js'
+
+/** Changes as the statement takes them: their rows as columns, each with the place of its change in the list, from 1. */
+export function changeArguments(changes: readonly Change[]): Arguments {
+  const rows = changes.map(changeRow)
+  const runs = changes.flatMap((change, index) => change.runs.map((write) => runRow(index + 1, write)))
+  const definitions = changes.flatMap((change, index) =>
+    change.definition ? [definitionRow(index + 1, change.definition)] : [],
+  )
+  const events = changes.flatMap((change, index) => change.events.map((event) => eventRow(index + 1, event)))
+  const words = separatorsFor([rows, runs, definitions, events])
+  return {
+    p_sep: words.sep,
+    p_null: words.none,
+    p_count: changes.length,
+    p_new: changes.filter((change) => change.expect.version === null).length,
+    p_unsure: rows.filter((row) => row.c_expect === null && row.c_unsure !== null).length,
+    p_fresh: runs.filter((run) => run.r_expect_state === null).length,
+    p_over: runs.filter((run) => run.r_expect_state !== null).length,
+    ...columns(CHANGE, rows, words),
+    ...columns(RUN, runs, words),
+    ...columns(DEFINITION, definitions, words),
+    ...columns(EVENT, events, words),
+  }
+}
+
+const CHANGE = [
+  'c_id',
+  'c_job',
+  'c_expect',
+  'c_settled',
+  'c_service',
+  'c_name',
+  'c_bucket',
+  'c_definition',
+  'c_unsure',
+  'c_wake_at',
+  'c_waiting',
+  'c_fate_key',
+  'c_failures',
+  'c_header',
+] as const
+
+function changeRow(change: Change) {
+  const { header } = change
+  return {
+    c_id: change.id,
+    c_job: change.job,
+    c_expect: change.expect.version,
+    c_settled: change.expect.settled,
+    c_service: header.service,
+    c_name: header.name,
+    c_bucket: header.bucket,
+    c_definition: header.definition,
+    // Where the change brings no definition of that hash, one has to be known.
+    c_unsure: change.definition?.hash === header.definition ? null : header.definition,
+    c_wake_at: header.wakeAt,
+    c_waiting: waitingTotal(header),
+    c_fate_key: header.lastFate?.key ?? null,
+    c_failures: change.failures,
+    c_header: JSON.stringify(header),
+  }
+}
+
+const RUN = [
+  'r_change',
+  'r_key',
+  'r_expect_state',
+  'r_expect_token',
+  'r_cause',
+  'r_lane',
+  'r_stop',
+  'r_created_at',
+  ...RUN_COLUMNS,
+] as const
+
+function runRow(change: number, { run, expect }: Change['runs'][number]) {
+  return {
+    r_change: change,
+    r_key: run.key,
+    r_expect_state: expect?.state ?? null,
+    r_expect_token: expect?.token ?? null,
+    r_cause: run.cause,
+    r_lane: run.lane,
+    r_stop: stopColumn(run.stop),
+    r_created_at: run.createdAt,
+    ...runColumns(run),
+  }
+}
+
+const DEFINITION = ['d_change', 'd_hash', 'd_seq', 'd_entered_at', 'd_release', 'd_content'] as const
+
+function definitionRow(change: number, definition: NonNullable<Change['definition']>) {
+  return {
+    d_change: change,
+    d_hash: definition.hash,
+    d_seq: definition.seq,
+    d_entered_at: definition.enteredAt,
+    d_release: definition.release,
+    d_content: JSON.stringify(definition.content),
+  }
+}
+
+const EVENT = ['e_change', 'e_id', 'e_at', 'e_job', 'e_kind', 'e_by', 'e_why', 'e_data'] as const
+
+function eventRow(change: number, event: Change['events'][number]) {
+  return {
+    e_change: change,
+    e_id: event.id,
+    e_at: event.at,
+    e_job: event.job,
+    e_kind: event.kind,
+    e_by: event.by,
+    e_why: event.why,
+    e_data: event.data,
+  }
+}

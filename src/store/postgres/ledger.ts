@@ -1,0 +1,11 @@
+import type { Calls } from './calls.js'
+import type { Line } from './line.js'
+
+/** What every method works with: the pool, the connection of the beats, and the fleet whose rows it sees. */
+export interface Ledger {
+  readonly calls: Calls
+  readonly line: Line
+  readonly fleet: string
+  /** The lock that a fleet's commits share, and that a look for one in doubt takes alone. */
+  readonly gate: bigint
+}

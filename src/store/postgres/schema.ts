@@ -1,0 +1,157 @@
+import { FleetcronError } from '../../errors.js'
+import type { Calls } from './calls.js'
+import { literal } from './columns.js'
+import { COMMIT, JUDGE } from './commit-statements.js'
+import { codeOf, type PostgresClient } from './driver.js'
+import { inSchema, lockKey, quotedSchema } from './names.js'
+import { EVENTS, JOBS, PRUNE, RUNS } from './people-statements.js'
+import { AGGREGATES, CLOCK, INCARNATION, NEXT_END, NEXT_WAKE, WHICH } from './shared-statements.js'
+import { ATTEND, BEAT, LOAD, SETTLE } from './statements.js'
+import { TABLES } from './tables.js'
+
+/**
+ * The schema, as numbered steps. A step that was released never changes; a patch release adds none, a minor one only adds
+ * tables, columns, indexes and functions of new names that older nodes can leave alone.
+ */
+export const STEPS: readonly string[] = [
+  [
+    TABLES,
+    CLOCK,
+    INCARNATION,
+    WHICH,
+    AGGREGATES,
+    NEXT_WAKE,
+    NEXT_END,
+    ATTEND,
+    LOAD,
+    JUDGE,
+    COMMIT,
+    SETTLE,
+    BEAT,
+    JOBS,
+    RUNS,
+    EVENTS,
+    PRUNE,
+  ].join('\n'),
+]
+
+const META = `
+  CREATE TABLE fleetcron.meta (name text PRIMARY KEY, value text NOT NULL);
+  INSERT INTO fleetcron.meta (name, value) VALUES ('schema', '0'), ('incarnation', gen_random_uuid());
+`
+
+const READ_META = `SELECT name, value FROM fleetcron.meta WHERE name IN ('schema', 'incarnation')`
+
+/** What is run for a schema that has the first \`from\` steps; null: for a database without it. */
+function upgrade(quoted: string, from: number | null, steps: readonly string[]): string {
+  const missing = from === null ? [META, ...steps] : steps.slice(from)
+  const mark = `UPDATE fleetcron.meta SET value = ${literal(String(steps.length))} WHERE name = 'schema';`
+  return inSchema([...missing, mark].join('\n'), quoted)
+}
+
+/**
+ * The SQL that makes the ledger's schema, or brings it up from a version, in one transaction: for databases that only
+ * their administrators may change. Run it as the user that fleetcron connects as, or grant that user all on the schema.
+ *
+ * @param from version found in the database; null: there is none yet
+ */
+export function postgresMigration(schema = 'fleetcron', from: number | null = null): string {
+  const quoted = quotedSchema(schema)
+  const create = from === null ? `CREATE SCHEMA IF NOT EXISTS ${quoted};\n` : ''
+  return `BEGIN;\n${create}${upgrade(quoted, from, STEPS)}\nCOMMIT;\n`
+}
+
+export interface MigrateOptions {
+  readonly schema: string
+  readonly autoMigrate: boolean
+  readonly steps?: readonly string[]
+}
+
+/** Creates, upgrades or verifies the schema, with any number of others doing the same. */
+export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
+  const { schema, steps = STEPS } = options
+  const found = await calls.use((client) => version(client, schema, calls.place))
+  if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
+  if (found === steps.length) return
+  if (!options.autoMigrate) throw unmigrated(calls.place, found, steps.length)
+  await calls.use((client) => migrateOn(client, calls.place, schema, steps), MIGRATION_MS)
+}
+
+const MIGRATION_MS = 60_000
+
+async function migrateOn(
+  client: PostgresClient,
+  place: string,
+  schema: string,
+  steps: readonly string[],
+): Promise<void> {
+  const quoted = quotedSchema(schema)
+  // A process that is stopped in here holds up nobody for long: the server ends its transaction.
+  await client.query(
+    'BEGIN ISOLATION LEVEL READ COMMITTED; ' +
+      `SET LOCAL statement_timeout = ${MIGRATION_MS / 2}; SET LOCAL idle_in_transaction_session_timeout = 10000; ` +
+      `SELECT pg_advisory_xact_lock(${lockKey('schema', schema)})`,
+  )
+  try {
+    const found = await version(client, schema, place)
+    if (found !== null && found > steps.length) throw newer(place, found, steps.length)
+    const isThere = await one(client, `SELECT to_regnamespace(${literal(quoted)}) IS NOT NULL AS value`)
+    if (isThere !== true) await client.query(`CREATE SCHEMA ${quoted}`)
+    if (found !== steps.length) await client.query(upgrade(quoted, found, steps))
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw foreign(error, place, schema) ?? error
+  }
+}
+
+/** The version of the schema; null where there is none. */
+async function version(client: PostgresClient, schema: string, place: string): Promise<number | null> {
+  const quoted = quotedSchema(schema)
+  const hasMeta = await one(client, `SELECT to_regclass(${literal(`${quoted}.meta`)}) IS NOT NULL AS value`)
+  if (hasMeta !== true) return null
+  try {
+    const { rows } = (await client.query(inSchema(READ_META, quoted))) as { rows: { name: string; value: string }[] }
+    const found = Number(rows.find((row) => row.name === 'schema')?.value)
+    if (rows.length === 2 && Number.isInteger(found)) return found
+  } catch (error) {
+    if (codeOf(error) !== '42703') throw error
+  }
+  throw notOurs(place, schema, 'meta')
+}
+
+async function one(client: PostgresClient, sql: string): Promise<unknown> {
+  const { rows } = (await client.query(sql)) as { rows: { value: unknown }[] }
+  return rows[0]?.value
+}
+
+function newer(place: string, found: number, known: number): FleetcronError {
+  return new FleetcronError(
+    'STORE_NEWER',
+    `The ledger ${place} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
+      'upgrade fleetcron on this node.',
+  )
+}
+
+function unmigrated(place: string, found: number | null, known: number): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The ledger ${place} has ${found === null ? 'no schema yet' : `schema ${found}`}, this version of fleetcron needs schema ${known}, and ` +
+      'autoMigrate is off: run the SQL of fleetcron migrate --print.',
+  )
+}
+
+/** Something of another kind bears a name of the ledger's. */
+function foreign(error: unknown, place: string, schema: string): FleetcronError | null {
+  if (codeOf(error) !== '42P07' && codeOf(error) !== '42723') return null
+  const [, name = 'something'] = /(?:relation|function) "([^"(]+)/.exec(String(error)) ?? []
+  return notOurs(place, schema, name)
+}
+
+function notOurs(place: string, schema: string, name: string): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The schema ${schema} of ${place} already has a table or function named ${name} that is not the ledger's: ` +
+      'give the ledger a schema of its own.',
+  )
+}
