@@ -17,6 +17,8 @@ const LEASE_MS = 2_000
 const DEADLINE_MS = 88_000
 /** A kill after some and before all invoices needs two. */
 const FEWEST_CUSTOMERS = 2
+/** More could not be billed within the two seconds of a period. */
+const MOST_CUSTOMERS = 2_000
 
 export interface Places {
   /** The scripts of the two applications. */
@@ -107,6 +109,10 @@ function countCustomers(path: string): number {
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof CsvError || code === undefined) throw error
     throw new UsageError(`--customers: ${path} cannot be read (${code})`)
+  }
+  if (count > MOST_CUSTOMERS) {
+    const why = `a period of two seconds has time for ${MOST_CUSTOMERS} at most`
+    throw new UsageError(`--customers: ${path} has ${count} customers; ${why}`)
   }
   if (count >= FEWEST_CUSTOMERS) return count
   throw new UsageError(
