@@ -1,16 +1,18 @@
 import { FleetcronError } from '../errors.js'
 import { createMemoryStore } from './memory/index.js'
 import type { Store } from './port.js'
+import { createPostgresStore, type PostgresPool } from './postgres/index.js'
 import { createSqliteStore, type SqliteDriver } from './sqlite/index.js'
 
 export interface ResolveOptions {
-  /** The store's clock, epoch milliseconds. Default: `Date.now`. */
+  /** The clock of a store without a server, epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number
 }
 
 /**
- * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, or `memory:`. It is not opened.
- * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where no SQLite driver is installed.
+ * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, `postgres://user:password@host/database`
+ * (with `?schema=` for another schema than `fleetcron`), or `memory:`. It is not opened.
+ * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where the driver is not installed.
  *
  * @example
  * const store = await resolveStore('sqlite:./ledger.db', 'billing')
@@ -24,6 +26,9 @@ export async function resolveStore(url: string, fleet: string, options: ResolveO
       const path = pathOf(url.slice('sqlite:'.length))
       return createSqliteStore({ path, fleet, driver: await sqliteDriver(path), ...options })
     }
+    case 'postgres':
+    case 'postgresql':
+      return postgresStore(url, fleet)
     default:
       throw invalid(
         scheme === ''
@@ -57,7 +62,9 @@ function decoded(text: string): string {
 function invalid(why: string): FleetcronError {
   return new FleetcronError(
     'OPTION_INVALID',
-    `The option store is not understood: ${why}. Use sqlite:./ledger.db, sqlite:///absolute/ledger.db or memory:.`,
+    `The option store is not understood: ${why}. ` +
+      'Use sqlite:./ledger.db, sqlite:///absolute/ledger.db, ' +
+      'postgres://user:password@host/database or memory:.',
   )
 }
 
@@ -96,4 +103,57 @@ async function nodeSqlite(): Promise<SqliteDriver> {
 
 function notInstalled(cause: unknown): never {
   throw new FleetcronError('DRIVER_MISSING', 'better-sqlite3 cannot be loaded here.', { cause })
+}
+
+/** Connections for the loop, beside the one that beats keep. */
+const POOL_SIZE = 5
+
+async function postgresStore(text: string, fleet: string): Promise<Store> {
+  const url = postgresUrl(text)
+  const schema = url.searchParams.get('schema')
+  url.searchParams.delete('schema')
+  const Pool = await postgresPool()
+  const pool = new Pool({
+    connectionString: url.href,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    application_name: url.searchParams.get('application_name') ?? 'fleetcron',
+  })
+  // A connection that is cut while nobody uses it is replaced when somebody does.
+  pool.on('error', () => {})
+  return createPostgresStore({ pool, fleet, ...(schema && { schema }), closed: () => pool.end() })
+}
+
+/** The error of `new URL` shows what it was given, the password too: it is not handed on. */
+function postgresUrl(text: string): URL {
+  if (!URL.canParse(text)) {
+    throw invalid(
+      'after postgres:// follow user:password@host:port/database, odd characters of a password as %40 and the like',
+    )
+  }
+  return new URL(text)
+}
+
+interface PoolOptions {
+  readonly connectionString: string
+  readonly max: number
+  readonly connectionTimeoutMillis: number
+  readonly keepAlive: boolean
+  readonly application_name: string
+}
+
+interface OwnPool extends PostgresPool {
+  on(event: 'error', listener: () => void): unknown
+  end(): Promise<void>
+}
+
+async function postgresPool(): Promise<new (options: PoolOptions) => OwnPool> {
+  try {
+    const { default: pg } = await import('pg')
+    return pg.Pool
+  } catch (cause) {
+    const message = 'A ledger in Postgres needs the driver pg, which is not installed: npm install pg.'
+    throw new FleetcronError('DRIVER_MISSING', message, { cause })
+  }
 }

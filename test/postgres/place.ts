@@ -54,13 +54,16 @@ const TABLES = ['job', 'run', 'definition', 'node', 'event'].map((table) => `SCH
 export class TurnedPlaces {
   readonly #place: PostgresPlace
   readonly #pools: pg.Pool[] = []
+  readonly #direct: string
   #told: number | null = null
 
-  private constructor(place: PostgresPlace) {
+  private constructor(place: PostgresPlace, direct: string) {
     this.#place = place
+    this.#direct = direct
   }
 
-  static async make(url: string): Promise<TurnedPlaces> {
+  /** `direct`: the same server without a pooler in between, for what needs a session. */
+  static async make(url: string, direct = url): Promise<TurnedPlaces> {
     const place = new PostgresPlace(url)
     const store = place.store('unused')
     await store.open()
@@ -70,7 +73,7 @@ export class TurnedPlaces {
       INSERT INTO SCHEMA.turned VALUES (0);
       CREATE OR REPLACE FUNCTION SCHEMA.clock() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
         BEGIN RETURN (SELECT t.at FROM SCHEMA.turned t); END $$`)
-    return new TurnedPlaces(place)
+    return new TurnedPlaces(place, direct)
   }
 
   async open(now: () => number): Promise<StorePlace> {
@@ -80,8 +83,12 @@ export class TurnedPlaces {
     return {
       connect: (fleet) => turned(this.#place.storeOn(this.#pool(connected++), fleet), turn),
       close: () => {},
-      fullScans: () => scans(this.#place),
+      fullScans: () => scans(this.#place, this.#direct),
     }
+  }
+
+  sql(text: string): Promise<Record<string, unknown>[]> {
+    return this.#place.sql(text)
   }
 
   async remove(): Promise<void> {

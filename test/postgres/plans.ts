@@ -40,8 +40,8 @@ const FEW = 1_000
 const FLEET = 'billing-test'
 
 /** One line for each step of a loop's work that reads many rows of `job` or `run`, or goes by no more than the fleet. */
-export async function scans(place: PostgresPlace): Promise<string[]> {
-  const { told, end, pool } = await explaining(place.url)
+export async function scans(place: PostgresPlace, url: string): Promise<string[]> {
+  const { told, end, pool } = await explaining(url)
   const store = place.storeOn(pool, FLEET)
   await store.open()
   await work(store)
