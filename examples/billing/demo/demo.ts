@@ -136,6 +136,7 @@ function endWithSignals(stage: Stage, cleanUp: () => void): () => void {
   const end = async (signal: NodeJS.Signals) => {
     await stage.clear()
     cleanUp()
+    console.error(`demo: ended by ${signal}`)
     process.exit(codes[signal as keyof typeof codes])
   }
   for (const signal of signals) process.once(signal, end)
