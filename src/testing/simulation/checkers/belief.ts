@@ -98,6 +98,14 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
     }
   }
 
+  /** The signal fires when belief ends, whether or not the handler happens to act just then (L4). */
+  const fired = (handler: HandlerTruth, at: number): void => {
+    const until = believedUntil(handler.session)
+    if (handler.abortedAt !== null || at < until + TICK_MS || justBack(truth.process(handler.process), at)) return
+    const name = `${handler.job}/${handler.key}#${handler.token}`
+    broken('S8', `${handler.process} told ${name} to end ${at - until} ms after the end of its belief`)
+  }
+
   const believedUntil = (session: string): number => {
     const known = truth.sessions.get(session)
     return known ? known.acceptedSentAt + known.leaseMs * (1 - MARGIN) : Number.NEGATIVE_INFINITY
@@ -130,7 +138,10 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
       if (seen.kind === 'handler-step') step(seen)
       if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {
         const handler = handlers.get(seen.handler)
-        if (handler && seen.kind === 'handler-aborted') handler.abortedAt ??= seen.at
+        if (handler && seen.kind === 'handler-aborted') {
+          fired(handler, seen.at)
+          handler.abortedAt ??= seen.at
+        }
         if (handler && seen.kind === 'handler-ended') handlers.delete(seen.handler)
       }
       if (seen.kind === 'attend' || seen.kind === 'beat') for (const one of handlers.values()) inTime(one, seen.at)
