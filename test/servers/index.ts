@@ -8,9 +8,22 @@ export interface TestServer {
   readonly log: string | null
 }
 
+/** A server that one test has to itself and may break. */
+export interface OwnServer extends TestServer {
+  kill(): Promise<void>
+  again(): Promise<void>
+  end(): Promise<void>
+}
+
 /** The server of an engine that all tests of a run share: each makes a place of its own in it. */
 export function sharedServer(engine: string): Promise<TestServer> {
   return ask({ do: 'share', engine })
+}
+
+export async function ownServer(engine: string): Promise<OwnServer> {
+  const { server, url, log } = await ask({ do: 'start', engine })
+  const tell = (what: 'kill' | 'again' | 'end') => async () => void (await ask({ do: what, server }))
+  return { url, log, kill: tell('kill'), again: tell('again'), end: tell('end') }
 }
 
 async function ask(order: Order): Promise<Told> {

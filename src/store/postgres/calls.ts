@@ -112,8 +112,7 @@ export class Calls {
       return new FleetcronError('STORE_UNAVAILABLE', what)
     }
     const why = whyUnavailable(error)
-    if (why !== null)
-      return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}.`, { cause: error })
+    if (why !== null) return unusable(place, why, error)
     if (!isPassing(error)) return error
     const what = `The ledger ${place} was busy: a statement was undone for the sake of others, or waited for a row too long.`
     return new FleetcronError('STORE_UNAVAILABLE', what, { cause: error })
@@ -128,6 +127,12 @@ export class Calls {
       client.release(true)
     }
   }
+}
+
+/** That a ledger cannot be used, in one sentence; `why` is its end. */
+export function unusable(place: string, why: string, cause?: unknown): FleetcronError {
+  const end = why.endsWith('?') ? '' : '.'
+  return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}${end}`, { cause })
 }
 
 /** A connection that is cut while it is in use says so twice: by the query that fails, and by this event. */

@@ -1,6 +1,6 @@
 import { FleetcronError } from '../../errors.js'
 import type { StoreInfo } from '../port.js'
-import type { Calls } from './calls.js'
+import { type Calls, unusable } from './calls.js'
 import { isDirect } from './line.js'
 
 /** What the server is like. */
@@ -41,7 +41,7 @@ export async function inspect(calls: Calls): Promise<Facts> {
   }
   if (facts.is_read_only) {
     const why = 'it is read-only, a standby perhaps: the ledger needs the primary server'
-    throw new FleetcronError('STORE_UNAVAILABLE', `The ledger ${calls.place} cannot be used: ${why}.`)
+    throw unusable(calls.place, why)
   }
   return facts
 }

@@ -11,6 +11,8 @@
  * - a run by its last attempt: `attempt_id`;
  * - pages for people: `(fleet || '')` and its likes, which are the same text and another expression.
  * What else a row has to be is asked in a form that no index has, `('' || fleet)`.
+ *
+ * Vacuum does not give back the end of a table: to do so it locks the table, and a commit waits for nothing that long.
  */
 export const TABLES = `
   CREATE TABLE fleetcron.job (
@@ -19,7 +21,7 @@ export const TABLES = `
     waiting bigint NOT NULL, fate_key text COLLATE "C", settled bigint NOT NULL, failures bigint NOT NULL,
     succeeded_until bigint, token_floor bigint NOT NULL, header text NOT NULL,
     PRIMARY KEY (fleet, job)
-  ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+  ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
   CREATE INDEX job_wake ON fleetcron.job (fleet, service, wake_at, job, bucket) WHERE wake_at IS NOT NULL;
 
   CREATE TABLE fleetcron.run (
@@ -31,7 +33,7 @@ export const TABLES = `
     live_fleet text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN ended_at IS NULL THEN fleet END) STORED,
     live_job text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN ended_at IS NULL THEN job END) STORED,
     PRIMARY KEY (fleet, job, key)
-  ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+  ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05, vacuum_truncate = false);
   CREATE UNIQUE INDEX run_attempt ON fleetcron.run (attempt_id, fleet) WHERE attempt_id IS NOT NULL;
   CREATE INDEX run_holder ON fleetcron.run (holder) WHERE holder IS NOT NULL;
   CREATE INDEX run_live ON fleetcron.run (live_fleet, live_job, place, lane, position, key) WHERE live_job IS NOT NULL;
@@ -51,7 +53,7 @@ export const TABLES = `
     room boolean NOT NULL, zone_data text NOT NULL, release text, manifest_id text NOT NULL, started_at bigint NOT NULL,
     seen_at bigint NOT NULL, lease_end bigint NOT NULL, ended_at bigint, manifest text NOT NULL,
     PRIMARY KEY (fleet, session)
-  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 200);
+  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 200, vacuum_truncate = false);
   CREATE INDEX node_live ON fleetcron.node (fleet, lease_end) WHERE ended_at IS NULL;
   CREATE INDEX node_ended ON fleetcron.node (fleet, session) WHERE ended_at IS NOT NULL;
   CREATE INDEX node_seen ON fleetcron.node (fleet, seen_at);
