@@ -14,7 +14,9 @@ import type { EndedSession, Run } from './types.js'
 export function recover(draft: Draft, ctx: AttendContext): void {
   const lost: { readonly key: string; readonly node: string }[] = []
   for (const run of draft.held()) {
-    if (run.state !== 'running' || run.session === null || ctx.busy.has(run.key)) continue
+    if (run.state !== 'running' || run.session === null) continue
+    // Who was asked to stop is cancelled, not started: no handler is in the way of that.
+    if (ctx.busy.has(run.key) && run.stop === null) continue
     const ended = ctx.ended.get(run.session)
     if (ended === undefined) continue
     recoverOne(draft, ctx, run, ended)

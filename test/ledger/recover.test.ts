@@ -86,6 +86,15 @@ describe('a lost attempt', () => {
     expect(book.attend({ session: 's3', ended }).map((run) => run.session)).toEqual(['s3'])
   })
 
+  test('asked to stop: cancelled when its session ends, also by the node in which its handler still runs', () => {
+    const { book } = granted()
+    expect(book.ask('cancel', { run: book.row(KEY) }).outcome).toBe('change')
+    const ended = book.ended('s1')
+    book.now += 1_000
+    expect(book.attend({ session: 's2', ended, busy: new Set([KEY]) })).toEqual([])
+    expect(book.row(KEY)).toMatchObject({ state: 'cancelled', reason: 'cancelled' })
+  })
+
   test('handed back while its handler still runs here: granted by another node only', () => {
     const { book, run } = granted()
     book.settle(run, { kind: 'handed-back', why: 'the session was lost', called: true })
