@@ -82,6 +82,23 @@ describe('a Postgres ledger whose server stops', () => {
   })
 })
 
+describe('how far a Postgres ledger can be trusted', () => {
+  it.each([
+    ['', 'correct', null],
+    ['-c synchronous_commit=off', 'efficient', "The server's setting synchronous_commit is off: "],
+  ])('is told by the server’s settings: %j', async (options, grade, remark) => {
+    const pool = new pg.Pool({ connectionString: server.url, max: 2, options })
+    const store = place.storeOn(pool, 'f')
+    expect(await store.open()).toMatchObject({
+      kind: 'postgres',
+      grade,
+      remark: remark && expect.stringContaining(remark),
+    })
+    await store.close()
+    await pool.end()
+  })
+})
+
 describe('Postgres ledgers in each other’s way', () => {
   it('never deadlock, and lose races without a line in the server’s log', async () => {
     const stores = [await open('f'), await open('f'), await open('f'), await open('f')]

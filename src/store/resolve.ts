@@ -113,16 +113,26 @@ async function postgresStore(text: string, fleet: string): Promise<Store> {
   const schema = url.searchParams.get('schema')
   url.searchParams.delete('schema')
   const Pool = await postgresPool()
-  const pool = new Pool({
+  const options = {
     connectionString: url.href,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     application_name: url.searchParams.get('application_name') ?? 'fleetcron',
-  })
-  // A connection that is cut while nobody uses it is replaced when somebody does.
-  pool.on('error', () => {})
-  return createPostgresStore({ pool, fleet, ...(schema && { schema }), closed: () => pool.end() })
+  }
+  let pool: OwnPool | null = null
+  const connect = () => {
+    pool ??= new Pool(options)
+    // A connection that is cut while nobody uses it is replaced when somebody does.
+    if (pool.listenerCount('error') === 0) pool.on('error', () => {})
+    return pool.connect()
+  }
+  const closed = async () => {
+    const ended = pool
+    pool = null
+    await ended?.end()
+  }
+  return createPostgresStore({ pool: { connect, options }, fleet, ...(schema && { schema }), closed })
 }
 
 /** The error of `new URL` shows what it was given, the password too: it is not handed on. */
@@ -145,6 +155,7 @@ interface PoolOptions {
 
 interface OwnPool extends PostgresPool {
   on(event: 'error', listener: () => void): unknown
+  listenerCount(event: 'error'): number
   end(): Promise<void>
 }
 

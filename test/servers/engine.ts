@@ -20,6 +20,8 @@ export interface Start {
   /** An empty folder, removed when the server has ended. */
   readonly folder: string
   readonly port: number
+  /** False: it may forget everything when it is killed, which saves the tests that share it their waits for the disk. */
+  readonly isDurable: boolean
   /** Another engine's server: a pooler needs one behind it. */
   server(engine: string): Promise<Server>
 }

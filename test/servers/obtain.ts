@@ -15,12 +15,12 @@ export function givenServer(engine: Engine): Server | null {
 }
 
 /** Starts a server of its own: from programs of this machine, else by Docker, else after installing what is missing. */
-export async function startServer(engine: Engine, server: Start['server']): Promise<Server> {
+export async function startServer(engine: Engine, server: Start['server'], isDurable = true): Promise<Server> {
   const by = startedBy(engine)
   const folder = mkdtempSync(join(tmpdir(), `fleetcron-${engine.name}-`))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const started = await engine.start({ by, folder, port: await freePort(), server })
+    const started = await engine.start({ by, folder, port: await freePort(), isDurable, server })
     return { ...started, end: () => started.end().finally(remove) }
   } catch (error) {
     remove()

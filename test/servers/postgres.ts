@@ -58,6 +58,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
 }
 
+/** For a server that many tests share, and none of them kills. */
+const FORGETFUL = { fsync: 'off', full_page_writes: 'off' }
+
 const READY = /database system is ready to accept connections/
 
 async function startPostgres(how: Start): Promise<Server> {
@@ -74,7 +77,14 @@ async function onThisMachine(how: Start, programs: Programs): Promise<Omit<Serve
   give(how.folder, user)
   runAs(user, initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
   writeFileSync(join(data, 'pg_hba.conf'), ACCESS)
-  const settings = { ...SETTINGS, port: String(how.port), listen_addresses: '127.0.0.1', unix_socket_directories: '' }
+  const durable = how.isDurable ? {} : FORGETFUL
+  const settings = {
+    ...SETTINGS,
+    ...durable,
+    port: String(how.port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+  }
   const command = [postgres, '-D', data, ...options(settings)] as const
   const start = () => Daemon.start(user, [...command], READY, log)
   let daemon = await start()

@@ -29,15 +29,15 @@ export async function main(): Promise<void> {
   const servers: Server[] = []
   const isEnded = new Set<number>()
 
-  async function start(name: string): Promise<number> {
+  async function start(name: string, isDurable = true): Promise<number> {
     const engine = ENGINES.get(name)
     if (!engine) throw new Error(`There is no engine ${name}.`)
-    return servers.push(await startServer(engine, shareServer)) - 1
+    return servers.push(await startServer(engine, shareServer, isDurable)) - 1
   }
   function share(name: string): Promise<number> {
     const engine = ENGINES.get(name)
     const given = engine ? givenServer(engine) : null
-    const known = shared.get(name) ?? (given ? Promise.resolve(servers.push(given) - 1) : start(name))
+    const known = shared.get(name) ?? (given ? Promise.resolve(servers.push(given) - 1) : start(name, false))
     shared.set(name, known)
     return known
   }
@@ -50,7 +50,8 @@ export async function main(): Promise<void> {
     return found
   }
   async function carryOut(order: Order): Promise<Told> {
-    const server = 'server' in order ? order.server : await (order.do === 'share' ? share : start)(order.engine)
+    const server =
+      'server' in order ? order.server : await (order.do === 'share' ? share(order.engine) : start(order.engine))
     if (order.do === 'kill' || order.do === 'again' || order.do === 'end') await at(server)[order.do]()
     if (order.do === 'end') isEnded.add(server)
     return { server, url: at(server).url, log: at(server).log }
