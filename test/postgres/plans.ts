@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Store } from '../../src/store/port.js'
 import type { PostgresClient, PostgresPool } from '../../src/store/postgres/index.js'
@@ -28,7 +29,7 @@ interface Step {
 }
 
 /** What one statement did: its text, and its plan. */
-export interface Told {
+interface Told {
   readonly sql: string
   readonly plan: Step
 }
@@ -41,13 +42,19 @@ const FLEET = 'billing-test'
 
 /** One line for each step of a loop's work that reads many rows of `job` or `run`, or goes by no more than the fleet. */
 export async function scans(place: PostgresPlace, url: string): Promise<string[]> {
-  const { told, end, pool } = await explaining(url)
+  const explained = await explaining(url)
+  const found = await scansOn(explained, place)
+  await explained.end()
+  return found
+}
+
+/** The same on connections that are kept, and with them the plans that were made on them before. */
+export async function scansOn({ pool, told }: Explained, place: PostgresPlace): Promise<string[]> {
   const store = place.storeOn(pool, FLEET)
   await store.open()
   await work(store)
   await store.close()
-  await end()
-  return badSteps(told)
+  return badSteps(told.splice(0))
 }
 
 export function badSteps(told: readonly Told[]): string[] {
@@ -79,7 +86,13 @@ function steps(step: Step): Step[] {
 }
 
 /** A pool whose server tells the plan of every statement, those inside functions too. */
-export async function explaining(url: string): Promise<{ pool: PostgresPool; told: Told[]; end(): Promise<void> }> {
+export interface Explained {
+  readonly pool: PostgresPool
+  readonly told: Told[]
+  end(): Promise<void>
+}
+
+export async function explaining(url: string): Promise<Explained> {
   const told: Told[] = []
   const clients: pg.Client[] = []
   const connect = async () => {
@@ -109,25 +122,35 @@ export async function explaining(url: string): Promise<{ pool: PostgresPool; tol
 
 /** Everything that a node does with its store, once. */
 async function work(store: Store): Promise<void> {
-  const session = { id: 'planner', node: 'planner', leaseMs: 10_000 }
+  const tag = randomUUID().slice(0, 8)
+  const session = { id: `session ${tag}`, node: `node ${tag}`, leaseMs: 10_000 }
   const buckets = new Set(Array.from({ length: 128 }, (_, i) => i))
   const query = { services: ['billing'], buckets, graceMs: 1_000, limit: 10 }
   const { now } = await store.attend(session, { ...query, hello: hello() })
-  const id = 'billing:planned'
-  const run = queued(id, 'k', { attemptId: null })
-  await store.commit(session, now, [creation('planned', id, { runs: [fresh(run)], events: [event('planned', id)] })])
-  const read = (await store.load({ jobs: [id], keys: [{ job: id, key: 'k' }], requests: ['planned'] })).jobs.get(id)
-  if (!read) throw new Error('the job was made just now')
-  const mine = granted(run, { session: session.id, attemptId: 'planned.1', token: 1, at: now })
-  await store.commit(session, now, [change('granted', read, { runs: [over(run, mine)] })])
-  // The second time it is stale, and judged; with a key that is taken, a clash.
-  await store.commit(session, now, [change('late', read, { runs: [over(run, mine)] })])
-  await store.commit(session, now, [change('clash', { ...read, version: 'granted' }, { runs: [fresh(run)] })])
-  await store.beat(session, { ...query, attempts: ['planned.1'], room: true })
+  const job = 'billing:planned'
+  const run = queued(job, tag, { createdAt: now })
+  const parts = { runs: [fresh(run)], events: [event(tag, job)] }
+  const read = async () => (await store.load({ jobs: [job], keys: [{ job, key: tag }], requests: [tag] })).jobs.get(job)
+  const before = await read()
+  const made = before ? change(`made ${tag}`, before, parts) : creation(`made ${tag}`, job, parts)
+  await store.commit(session, now, [made])
+  const after = await read()
+  if (!after) throw new Error('the job was made just now')
+  const mine = granted(run, { session: session.id, attemptId: `${tag}.1`, token: 1, at: now })
+  const grant = change(`grant ${tag}`, after, { runs: [over(run, mine)] })
+  const late = change(`late ${tag}`, after, { runs: [over(run, mine)] })
+  const clash = change(`clash ${tag}`, { ...after, version: grant.id }, { runs: [fresh(run)] })
+  const results: string[] = []
+  for (const one of [grant, late, clash]) {
+    const committed = await store.commit(session, now, [one])
+    results.push(committed.expired ? 'expired' : (committed.results[0]?.outcome ?? ''))
+  }
+  await store.beat(session, { ...query, attempts: [`${tag}.1`], room: true })
   const page = await store.attend(session, query)
   if (page.after !== null) await store.attend(session, { ...query, after: page.after })
-  await store.load({ attempts: ['planned.1'] })
-  await store.settle([settlement(mine, now)])
-  await store.settle([settlement(mine, now)])
-  await store.beat(session, { ...query, attempts: [], room: true })
+  await store.load({ attempts: [`${tag}.1`] })
+  results.push(...(await store.settle([settlement(mine, now)])), ...(await store.settle([settlement(mine, now)])))
+  await store.beat(session, { ...query, attempts: [], room: true, end: true })
+  const expected = ['won', 'stale', 'clash', 'settled', 'settled']
+  if (results.join() !== expected.join()) throw new Error(`The work came out as ${results}.`)
 }
