@@ -18,8 +18,8 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
   /** What has to happen, by when, and what is broken if it does not. */
   const due = new Map<string, { by(): number; readonly rule: string; readonly what: string }>()
 
-  /** Attempts whose handlers have been told to end. */
-  const aborted = new Set<string>()
+  /** Attempts whose handlers have been told to end, or have ended. */
+  const over = new Set<string>()
 
   const died = (process: string): void => {
     if (truth.now < calmSince() || truth.world.living.size === 0) return
@@ -56,7 +56,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
     if (!asked || truth.now < calmSince()) return
     const session = truth.sessions.get(after.session ?? '')
     const process = truth.process(session?.process ?? '')
-    if (!session || process?.state !== 'running' || aborted.has(name)) return
+    if (!session || process?.state !== 'running' || over.has(name)) return
     const latest = truth.now + session.leaseMs / 3 + 1_500
     const by = () => latest
     due.set(`stopped ${name}`, {
@@ -106,9 +106,9 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
         for (const { before, after } of seen.rows) changed(before, after)
       if (seen.kind === 'commit') late(seen.rows)
       if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {
+        over.add(`${seen.job}/${seen.key}#${seen.token}`)
         due.delete(`stopped ${seen.job}/${seen.key}#${seen.token}`)
       }
-      if (seen.kind === 'handler-aborted') aborted.add(`${seen.job}/${seen.key}#${seen.token}`)
       if (seen.kind === 'parked') broken('L3', `${seen.process} leaves ${seen.job} alone: ${seen.error}`)
       if (seen.kind === 'session-lost') lost(seen.process, seen.why)
     },

@@ -29,7 +29,9 @@ export function checkDefinitions({ truth, broken }: CheckerContext): Checker {
       const hash = after.header.definition
       const all = known.get(job) ?? new Set()
       known.set(job, all)
-      if (before !== null && before.header.definition !== hash) changed(job, before.header.definition, hash, all, seen)
+      // A job that was out of service is brought back by the next node that starts and carries it.
+      const wasInService = before !== null && !before.header.retired
+      if (wasInService && before.header.definition !== hash) changed(job, before.header.definition, hash, all, seen)
       if (before === null && all.size > 0 && truth.restoredAt < 0) broken('S13', `${job} was registered twice`)
       all.add(hash)
     }
@@ -45,7 +47,7 @@ export function checkDefinitions({ truth, broken }: CheckerContext): Checker {
     const mine = carried.get(seen.session.id)
     if (mine && mine.manifest[job] !== to)
       broken('S13', `${seen.process} entered ${to} of ${job}, which it does not carry`)
-    if (!all.has(to) || truth.ledger.job(job)?.header.retired) return
+    if (!all.has(to)) return
     // A store that was set back, or whose clock was set, cannot know who carried what.
     if (truth.now - Math.max(truth.steppedAt, truth.restoredAt) < 200_000) return
     for (const [session, one] of carried) {
