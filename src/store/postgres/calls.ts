@@ -11,6 +11,7 @@ export interface CallsOptions {
   readonly statementMs: number
 }
 
+/** In the order of the function's parameters, and by their names: looking up names would cost the server time at every call. */
 export type Arguments = Readonly<Record<string, Value>>
 
 /** How often a statement that was undone for another's sake is sent again. */
@@ -48,7 +49,7 @@ export class Calls {
 
   /** The same on one connection. */
   async callOn<T>(client: PostgresClient, name: string, args: Arguments, statementMs: number): Promise<T> {
-    const list = Object.entries(args).map(([key, value]) => `${key} => ${literal(value)}`)
+    const list = Object.values(args).map(literal)
     const results = await client.query(
       `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${Math.ceil(statementMs)}; ` +
         `SELECT ${this.#options.schema}.${name}(${list.join(', ')}) AS answer`,

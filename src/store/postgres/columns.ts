@@ -21,21 +21,36 @@ export interface Separators {
   readonly none: string
 }
 
+export type Row = Readonly<Record<string, Value>>
+export type Table = readonly Row[]
+
 /**
  * Two words that occur in none of the values, and begin with a character that they do not repeat: so neither can arise where
- * a value and a word meet.
+ * a value and a word meet. JSON has no such characters, and is not searched.
  */
 export function separatorsFor(tables: readonly Table[]): Separators {
   for (let n = 0; ; n++) {
     const words = { sep: `\u001e${n || ''}`, none: `\u001f${n || ''}` }
-    const isTaken = (value: Value) =>
-      typeof value === 'string' && (value.includes(words.sep) || value.includes(words.none))
-    if (!tables.some((table) => table.some((row) => Object.values(row).some(isTaken)))) return words
+    if (!tables.some((table) => table.some((row) => occurIn(row, words)))) return words
   }
 }
 
-export type Row = Readonly<Record<string, Value>>
-export type Table = readonly Row[]
+function occurIn(row: Row, { sep, none }: Separators): boolean {
+  for (const name in row) {
+    const value = row[name]
+    if (typeof value !== 'string' || JSON_COLUMNS.has(name)) continue
+    if (value.includes(sep) || value.includes(none)) return true
+  }
+  return false
+}
+
+/** Columns whose values JSON.stringify made. */
+const JSON_COLUMNS: ReadonlySet<string> = new Set(['c_header', 'r_body', 'r_stop', 'd_content'])
+
+/** Whether a text in a column of its own has a NUL in it; in JSON it is an escape like others. */
+export function hasNul(rows: Table): boolean {
+  return rows.some((row) => Object.values(row).some((value) => typeof value === 'string' && value.includes('\0')))
+}
 
 /** A table as columns: one text each, every value ended by the separator; no rows are an empty text. */
 export function columns<Name extends string>(
@@ -43,6 +58,11 @@ export function columns<Name extends string>(
   rows: readonly Readonly<Record<Name, Value>>[],
   { sep, none }: Separators,
 ): Record<Name, string> {
-  const texts = names.map((name) => [name, rows.map((row) => `${row[name] ?? none}${sep}`).join('')] as const)
-  return Object.fromEntries(texts) as Record<Name, string>
+  const texts = {} as Record<Name, string>
+  for (const name of names) {
+    let text = ''
+    for (const row of rows) text += (row[name] ?? none) + sep
+    texts[name] = text
+  }
+  return texts
 }

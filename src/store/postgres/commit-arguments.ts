@@ -1,26 +1,47 @@
 import type { Change } from '../../ledger/types.js'
 import { waitingTotal } from '../guards.js'
 import type { Arguments } from './calls.js'
-import { columns, separatorsFor } from './columns.js'
+import { columns, hasNul, separatorsFor } from './columns.js'
 import { RUN_COLUMNS, runColumns, stopColumn } from './rows.js'
 
+/** The rows that one change writes, as the statement takes them. */
+export interface ChangeRows {
+  readonly change: ReturnType<typeof changeRow>
+  readonly runs: readonly ReturnType<typeof runRow>[]
+  readonly definitions: readonly ReturnType<typeof definitionRow>[]
+  readonly events: readonly ReturnType<typeof eventRow>[]
+}
+
+export function rowsOf(change: Change): ChangeRows {
+  return {
+    change: changeRow(change),
+    runs: change.runs.map(runRow),
+    definitions: change.definition ? [definitionRow(change.definition)] : [],
+    events: change.events.map(eventRow),
+  }
+}
+
+/** Whether a text that is a column of its own has a NUL in it, which Postgres cannot keep; in JSON it is an escape. */
+export function holdsNul({ change, runs, definitions, events }: ChangeRows): boolean {
+  return [[change], runs, definitions, events].some(hasNul)
+}
+
 /** Changes as the statement takes them: their rows as columns, each with the place of its change in the list, from 1. */
-export function changeArguments(changes: readonly Change[]): Arguments {
-  const rows = changes.map(changeRow)
-  const runs = changes.flatMap((change, index) => change.runs.map((write) => runRow(index + 1, write)))
-  const definitions = changes.flatMap((change, index) =>
-    change.definition ? [definitionRow(index + 1, change.definition)] : [],
-  )
-  const events = changes.flatMap((change, index) => change.events.map((event) => eventRow(index + 1, event)))
+export function changeArguments(all: readonly ChangeRows[]): Arguments {
+  const rows = all.map((each) => each.change)
+  const runs = all.flatMap((each, index) => each.runs.map((row) => ({ r_change: index + 1, ...row })))
+  const definitions = all.flatMap((each, index) => each.definitions.map((row) => ({ d_change: index + 1, ...row })))
+  const events = all.flatMap((each, index) => each.events.map((row) => ({ e_change: index + 1, ...row })))
   const words = separatorsFor([rows, runs, definitions, events])
+  const fresh = runs.filter((row) => row.r_expect_state === null).length
   return {
     p_sep: words.sep,
     p_null: words.none,
-    p_count: changes.length,
-    p_new: changes.filter((change) => change.expect.version === null).length,
+    p_count: rows.length,
+    p_new: rows.filter((row) => row.c_expect === null).length,
     p_unsure: rows.filter((row) => row.c_expect === null && row.c_unsure !== null).length,
-    p_fresh: runs.filter((run) => run.r_expect_state === null).length,
-    p_over: runs.filter((run) => run.r_expect_state !== null).length,
+    p_fresh: fresh,
+    p_over: runs.length - fresh,
     ...columns(CHANGE, rows, words),
     ...columns(RUN, runs, words),
     ...columns(DEFINITION, definitions, words),
@@ -78,9 +99,8 @@ const RUN = [
   ...RUN_COLUMNS,
 ] as const
 
-function runRow(change: number, { run, expect }: Change['runs'][number]) {
+function runRow({ run, expect }: Change['runs'][number]) {
   return {
-    r_change: change,
     r_key: run.key,
     r_expect_state: expect?.state ?? null,
     r_expect_token: expect?.token ?? null,
@@ -94,9 +114,8 @@ function runRow(change: number, { run, expect }: Change['runs'][number]) {
 
 const DEFINITION = ['d_change', 'd_hash', 'd_seq', 'd_entered_at', 'd_release', 'd_content'] as const
 
-function definitionRow(change: number, definition: NonNullable<Change['definition']>) {
+function definitionRow(definition: NonNullable<Change['definition']>) {
   return {
-    d_change: change,
     d_hash: definition.hash,
     d_seq: definition.seq,
     d_entered_at: definition.enteredAt,
@@ -107,9 +126,8 @@ function definitionRow(change: number, definition: NonNullable<Change['definitio
 
 const EVENT = ['e_change', 'e_id', 'e_at', 'e_job', 'e_kind', 'e_by', 'e_why', 'e_data'] as const
 
-function eventRow(change: number, event: Change['events'][number]) {
+function eventRow(event: Change['events'][number]) {
   return {
-    e_change: change,
     e_id: event.id,
     e_at: event.at,
     e_job: event.job,

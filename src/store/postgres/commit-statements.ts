@@ -20,9 +20,9 @@ export const COMMIT = `
     p_new integer, p_unsure integer, p_fresh integer, p_over integer,
     c_id text, c_job text, c_expect text, c_settled text, c_service text, c_name text, c_bucket text, c_definition text,
     c_unsure text, c_wake_at text, c_waiting text, c_fate_key text, c_failures text, c_header text,
-    r_change text, r_key text, r_expect_state text, r_expect_token text, r_cause text, r_state text, r_lane text,
-    r_place text, r_position text, r_ready_at text, r_token text, r_session text, r_holder text, r_attempt text,
-    r_stop text, r_created_at text, r_ended_at text, r_body text,
+    r_change text, r_key text, r_expect_state text, r_expect_token text, r_cause text, r_lane text, r_stop text,
+    r_created_at text, r_state text, r_place text, r_position text, r_ready_at text, r_token text, r_session text,
+    r_holder text, r_attempt text, r_ended_at text, r_body text,
     d_change text, d_hash text, d_seq text, d_entered_at text, d_release text, d_content text,
     e_change text, e_id text, e_at text, e_job text, e_kind text, e_by text, e_why text, e_data text
   ) RETURNS text LANGUAGE plpgsql VOLATILE ${BRISK} AS $body$

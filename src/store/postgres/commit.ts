@@ -1,7 +1,7 @@
 import type { Change } from '../../ledger/types.js'
 import { committedWakeAt, isEarlier, NO_TALLY, repeated } from '../guards.js'
 import type { CommitResult, Committed, SessionRef } from '../port.js'
-import { changeArguments } from './commit-arguments.js'
+import { type ChangeRows, changeArguments, holdsNul, rowsOf } from './commit-arguments.js'
 import type { Ledger } from './ledger.js'
 import { compareBytes } from './order.js'
 
@@ -23,6 +23,7 @@ interface Answer {
 /** A change of a batch, and its place in it. */
 interface Item {
   readonly change: Change
+  readonly rows: ChangeRows
   readonly place: number
 }
 
@@ -55,8 +56,9 @@ class Batch {
   async commit(changes: readonly Change[]): Promise<Committed> {
     const sound: Item[] = []
     for (const [place, change] of changes.entries()) {
-      const why = oddity(change)
-      if (why === null) sound.push({ change, place })
+      const rows = rowsOf(change)
+      const why = oddity(change, rows)
+      if (why === null) sound.push({ change, rows, place })
       else this.#results[place] = { job: change.job, outcome: 'refused', why }
     }
     for (const part of inParts(sound)) await this.#write(part, 1)
@@ -73,7 +75,7 @@ class Batch {
       p_session: this.#session.id,
       p_read: this.#read,
       p_lease: this.#session.leaseMs,
-      ...changeArguments(items.map((item) => item.change)),
+      ...changeArguments(items.map((item) => item.rows)),
     })
     this.#first ??= answer
     const [only] = items
@@ -136,16 +138,8 @@ function inParts(items: readonly Item[]): Item[][] {
 }
 
 /** What no statement is to see. */
-function oddity(change: Change): string | null {
+function oddity(change: Change, rows: ChangeRows): string | null {
   const twice = repeated(change)
   if (twice !== null) return `The change names ${twice} twice.`
-  // JSON writes it as an escape, and text that is a column of its own is searched through one.
-  return JSON.stringify(change).includes('\\u0000') && hasNul(change)
-    ? 'A text has a NUL in it, which Postgres cannot keep.'
-    : null
-}
-
-function hasNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0')
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasNul)
+  return holdsNul(rows) ? 'A text has a NUL in it, which Postgres cannot keep.' : null
 }
