@@ -31,6 +31,17 @@ describe('the schema of a Postgres ledger', () => {
     await place.sql(`DROP SCHEMA "${schema.replaceAll('"', '""')}" CASCADE`)
   })
 
+  it('is made by ten at once, time after time', async () => {
+    for (let round = 0; round < 8; round++) {
+      const anew = new PostgresPlace(url)
+      const stores = Array.from({ length: 10 }, () => anew.store('f', {}, 2))
+      const infos = await Promise.all(stores.map((store) => store.open()))
+      expect(new Set(infos.map((info) => info.incarnation)).size).toBe(1)
+      await Promise.all(stores.map((store) => store.close()))
+      await anew.remove()
+    }
+  })
+
   it('is refused where it is newer than this version, naming both', async () => {
     const store = place.store('f')
     await store.open()

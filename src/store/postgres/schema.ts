@@ -95,8 +95,8 @@ async function migrateOn(
   try {
     const found = await version(client, schema, place)
     if (found !== null && found > steps.length) throw newer(place, found, steps.length)
-    const isThere = await one(client, `SELECT to_regnamespace(${literal(quoted)}) IS NOT NULL AS value`)
-    if (isThere !== true) await client.query(`CREATE SCHEMA ${quoted}`)
+    const hasSchema = await exists(client, `SELECT FROM pg_namespace WHERE nspname = ${literal(schema)}`)
+    if (!hasSchema) await client.query(`CREATE SCHEMA ${quoted}`)
     if (found !== steps.length) await client.query(upgrade(quoted, found, steps))
     await client.query('COMMIT')
   } catch (error) {
@@ -108,8 +108,12 @@ async function migrateOn(
 /** The version of the schema; null where there is none. */
 async function version(client: PostgresClient, schema: string, place: string): Promise<number | null> {
   const quoted = quotedSchema(schema)
-  const hasMeta = await one(client, `SELECT to_regclass(${literal(`${quoted}.meta`)}) IS NOT NULL AS value`)
-  if (hasMeta !== true) return null
+  const hasMeta = await exists(
+    client,
+    `SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = ${literal(schema)} AND c.relname = 'meta'`,
+  )
+  if (!hasMeta) return null
   try {
     const { rows } = (await client.query(inSchema(READ_META, quoted))) as { rows: { name: string; value: string }[] }
     const found = Number(rows.find((row) => row.name === 'schema')?.value)
@@ -120,9 +124,13 @@ async function version(client: PostgresClient, schema: string, place: string): P
   throw notOurs(place, schema, 'meta')
 }
 
-async function one(client: PostgresClient, sql: string): Promise<unknown> {
-  const { rows } = (await client.query(sql)) as { rows: { value: unknown }[] }
-  return rows[0]?.value
+/**
+ * Asks the catalog's tables. The functions that look up a name, such as to_regclass, may answer from a cache of the time
+ * before a lock was waited for.
+ */
+async function exists(client: PostgresClient, sql: string): Promise<boolean> {
+  const { rows } = (await client.query(`SELECT EXISTS (${sql}) AS found`)) as { rows: [{ found: boolean }] }
+  return rows[0].found
 }
 
 function newer(place: string, found: number, known: number): FleetcronError {
