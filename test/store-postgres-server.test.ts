@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../src/store/port.js'
@@ -79,6 +80,26 @@ describe('a Postgres ledger whose server stops', () => {
     await store.close()
     await far.remove()
     await detour.close()
+  })
+})
+
+describe('a Postgres ledger that was restored', () => {
+  it('is known by its timeline as another one, by those that run too', async () => {
+    const store = await open('f')
+    const session = await TestSession.begin(store)
+    const before = await session.beat()
+    expect((await store.open()).incarnation).toBe(before.incarnation)
+    await store.close()
+    await server.kill()
+    // What a restored backup and a promoted replica have in common: the log is read to its end, and a new one begun.
+    const data = join(dirname(server.log ?? ''), 'data')
+    appendFileSync(join(data, 'postgresql.auto.conf'), "restore_command = '/bin/false'\n")
+    writeFileSync(join(data, 'recovery.signal'), '')
+    await server.again()
+    const after = await again(() => session.beat())
+    expect([after.known, after.alive]).toEqual([true, true])
+    expect(after.incarnation).not.toBe(before.incarnation)
+    expect((await session.attend()).incarnation).toBe(after.incarnation)
   })
 })
 
@@ -174,6 +195,15 @@ describe('Postgres ledgers in each other’s way', () => {
     await holder.end()
   })
 })
+
+/** Does it until it works: the first call may meet the connection that was there before. */
+async function again<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch {}
+  }
+}
 
 /** Resolves when so many statements wait for a lock. */
 async function locked(client: pg.Client, count = 1): Promise<void> {
