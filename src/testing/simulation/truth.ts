@@ -62,6 +62,7 @@ export class Truth {
   readonly grants = new Map<string, GrantTruth>()
   /** Attempt ids by job, key and token. */
   readonly #byToken = new Map<string, string>()
+  readonly #granted = new Set<string>()
   readonly processes = new Map<string, ProcessTruth>()
   /** When the store's clock was last set, and when its contents were; true time. */
   steppedAt = NEVER
@@ -130,6 +131,11 @@ export class Truth {
     return this.grants.get(this.#byToken.get(`${job}|${key}|${token}`) ?? '')
   }
 
+  /** Whether a run of this key was ever granted, also before the store was set back. */
+  wasGranted(job: string, key: string): boolean {
+    return this.#granted.has(`${job}|${key}`)
+  }
+
   definition(row: JobRow): Definition | null {
     return this.stored(row)?.content ?? null
   }
@@ -166,6 +172,7 @@ export class Truth {
       const { process, session, at } = seen
       const definition = row && this.definition(row)
       this.grants.set(after.attemptId, { job, key, run: after, process, session: session.id, at, definition })
+      this.#granted.add(`${job}|${key}`)
       this.#byToken.set(`${job}|${key}|${after.token}`, after.attemptId)
     }
   }

@@ -1,4 +1,4 @@
-import type { HandlerSeen } from '../observations.js'
+import type { HandlerSeen, RowChange } from '../observations.js'
 import type { ProcessTruth } from '../truth.js'
 import type { Checker, CheckerContext } from './checker.js'
 
@@ -66,8 +66,6 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
       abortedAt: seen.aborted ? at : null,
       endedAt: null,
     })
-    const first = concurrencies.get(`${job}/${key}`)
-    concurrencies.set(`${job}/${key}`, first ?? grant.definition?.concurrency ?? 1)
     simultaneous(job)
   }
 
@@ -118,6 +116,12 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
     return at <= process.resumedAt + (wasSuspended ? SUSPEND_TICK_MS : TICK_MS)
   }
 
+  const taken = ({ job, key, before, after }: RowChange): void => {
+    if (!after?.place || before?.place) return
+    const row = truth.ledger.job(job)
+    concurrencies.set(`${job}/${key}`, (row && truth.definition(row)?.concurrency) ?? 1)
+  }
+
   /** Handlers that nobody has told to stop, in processes that are able to act. */
   const simultaneous = (job: string): void => {
     // An early takeover by a store whose clock was set, or whose contents were, is fenced, not prevented (S4, S5).
@@ -134,6 +138,7 @@ export function checkBelief({ truth, broken }: CheckerContext): Checker {
 
   return {
     see(seen) {
+      if (seen.kind === 'commit') for (const row of seen.rows) taken(row)
       if (seen.kind === 'handler-started') start(seen)
       if (seen.kind === 'handler-step') step(seen)
       if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {

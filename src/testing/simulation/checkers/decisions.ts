@@ -98,13 +98,22 @@ export function checkDecisions(context: CheckerContext): Checker {
     const from = before?.covers
       ? follows(name, before.covers.to, moments, header)
       : justBefore(after.covers.from, moments)
-    const keys = within(moments, from, after.covers.to)
+    const keys = within(moments, from, after.covers.to).filter((key) => !isAnothers(key, row))
     if (before === null && after.covers.from !== after.key) broken('S1', `${name} covers from ${after.covers.from}`)
     const groups = grouped(moments, keys)
     if (groups.length !== by) {
       broken('S7', `${name} counts ${by} from ${from} to ${after.covers.to}; there are ${groups.length}`)
     }
     return [{ row: { ...row, after }, keys: groups }]
+  }
+
+  /**
+   * Where nodes have other zone data a label of one may stand for later ones at another: a run then goes on behind labels
+   * that were decided otherwise in the same commit.
+   */
+  const isAnothers = (key: string, row: RowChange): boolean => {
+    if (row.before === null || !truth.world.plan.families.has('zones')) return false
+    return [...changed].some(([other, before]) => other === key && before === null)
   }
 
   /** What extends a row begins where the cursor stands, and nothing else was decided since the row's last occurrence. */

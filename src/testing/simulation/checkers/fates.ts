@@ -75,7 +75,9 @@ const FATES: Readonly<Record<string, Fate>> = {
     const oldest = d.moments.instantOf(claim.keys[0] ?? '')
     const newest = d.moments.instantOf(claim.keys.at(-1) ?? '')
     // Nodes with other zone data do not agree on what was due when the pause began.
-    const skewed = truth.world.plan.families.has('zones')
+    const { families } = truth.world.plan
+    // Nor does a clock or a cursor that was set back.
+    const skewed = families.has('zones') || truth.steppedBackAt > 0 || truth.restoredAt > 0
     if (oldest !== null && oldest <= pause.since && pause.by !== 'fleetcron' && !skewed) {
       broken('S7', `${name}: ${claim.keys[0]} was due at ${oldest}, before the pause began at ${pause.since}`)
     }

@@ -8,6 +8,9 @@ const REPEATS_MOST = 10
 /** A beat that failed this long ago may still be why a session ran out. */
 const TROUBLE_MS = 60_000
 
+/** An attendance that is decided on in several rounds knows of returned nodes what its first reading said. */
+const RETURN_MS = 2_000
+
 /** What a node's picture of the store's clock may be off. */
 const SLACK_MS = 600
 
@@ -143,7 +146,7 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     const recoverer = truth.process(process)
     const trouble = recoverer !== undefined && recoverer.failedAt > truth.now - TROUBLE_MS
     const isBack = [...truth.sessions.values()].some((one) => {
-      return one.node === session.node && one.order > session.order && one.begunAt < read
+      return one.node === session.node && one.order > session.order && one.begunAt < read - RETURN_MS
     })
     if (isBack && paid > 0 && before.repeats < REPEATS_MOST && truth.steppedAt < 0) {
       broken('L6', `${name}: its node lives on, and a recovery is charged`)

@@ -35,11 +35,13 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
       const waits = other.state === 'queued' && !other.place && other.lane === after.lane
       if (!waits || other.position >= after.position || other.readyAt > truth.storeNow) continue
       // A node does not start a run whose earlier handler still runs in it.
-      if (other.attempt > 0 || rows.some((row) => row.key === other.key)) continue
+      const hadHandler = other.attempt > 0 || truth.wasGranted(job, other.key)
+      if (hadHandler || rows.some((row) => row.key === other.key)) continue
       broken('L3', `${job}/${key} was granted before ${other.key}, which waited longer`)
     }
   }
 
+  // A run whose earlier handler may still live (its store was set back) is passed over by the node that has it.
   /** Lanes take turns: two grants in a row to one lane only while no other lane has anybody to send. */
   const alternate = (job: string, before: Lane, taken: readonly RowChange[], now: number): void => {
     // A store that was set back shows runs as waiting whose handlers still end in some node, which leaves them to others.
@@ -48,10 +50,11 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
     const others = [...truth.ledger.live(job)].filter((run) => {
       return run.state === 'queued' && !run.place && run.createdAt <= now && (!paused || run.lane === 'manual')
     })
+    const free = others.filter((run) => !truth.wasGranted(job, run.key))
     let turn = before
     for (const { key, after } of [...taken].sort((a, b) => (a.after?.token ?? 0) - (b.after?.token ?? 0))) {
       if (after === null) continue
-      const other = others.find((run) => run.lane !== after.lane)
+      const other = free.find((run) => run.lane !== after.lane)
       if (after.lane === turn && other)
         broken('L3', `${job}/${key} was granted out of turn: ${other.key} of lane ${other.lane} waits`)
       turn = after.lane
@@ -109,6 +112,8 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
     for (const { job, before, after } of seen.jobs) {
       if (before === null || after === null) continue
       const rows = seen.rows.filter((row) => row.job === job && row.before?.state === 'running')
+      // The end of a pause forgets the failures.
+      if (before.header.pause !== null && after.header.pause === null) continue
       const succeeded = rows.some((row) => row.after?.state === 'succeeded')
       const failed = rows.filter((row) => row.after?.state === 'failed').length
       const [was, is] = [before.tally.failures, after.tally.failures]

@@ -15,7 +15,8 @@ export function checkWakes({ truth, broken }: CheckerContext): Checker {
     const { header } = row
     const definition = truth.definition(row)
     if (definition === null || header.retired) return
-    const now = seen.storeNow
+    // A clock that was set back under a decision leaves `now` in its future.
+    const now = seen.kind === 'commit' ? Math.max(seen.storeNow, seen.read) : seen.storeNow
     const wanted: [string, number][] = []
     if (header.pause?.until != null) wanted.push(['the end of its pause', header.pause.until])
     if (header.pause === null && definition.schedule && !truth.world.plan.families.has('zones')) {
