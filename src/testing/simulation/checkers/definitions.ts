@@ -64,10 +64,12 @@ export function checkDefinitions({ truth, broken }: CheckerContext): Checker {
   const settled = (): void => {
     const { living, plan } = truth.world
     if (plan.calmMs < SETTLED_MS || truth.calmAt === null) return
+    const alive = new Set([...living.values()].map((one) => one.process.name))
     for (const { header } of truth.ledger.jobs()) {
       const hashes = new Set<string>()
-      for (const { node } of living.values()) {
-        for (const one of carried.values()) if (!one.ended && node.id !== '') hashes.add(one.manifest[header.job] ?? '')
+      for (const [session, one] of carried) {
+        if (!one.ended && alive.has(truth.sessions.get(session)?.process ?? ''))
+          hashes.add(one.manifest[header.job] ?? '')
       }
       hashes.delete('')
       if (hashes.size > 0 && !hashes.has(header.definition) && !header.retired) {

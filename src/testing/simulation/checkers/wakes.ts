@@ -11,6 +11,8 @@ const HORIZON_MS = 90_000
  * now, a retry that comes due, and the end of a pause.
  */
 export function checkWakes({ truth, broken }: CheckerContext): Checker {
+  let latest = 0
+
   const look = (job: string, row: JobRow, seen: (CommitSeen | SettleSeen) & { readonly at: number }): void => {
     const { header } = row
     const definition = truth.definition(row)
@@ -33,6 +35,9 @@ export function checkWakes({ truth, broken }: CheckerContext): Checker {
       else if (header.pause === null || run.lane === 'manual') waiting ??= run.key
     }
     if (waiting !== null && held < definition.concurrency) wanted.push([`the waiting ${waiting}`, now])
+    // What was due before the clock was set back is due when the clock has come there again.
+    latest = Math.max(latest, now)
+    if (header.wakeAt !== null && header.wakeAt <= latest) return
     for (const [what, instant] of wanted) {
       // What is overdue is due now.
       if (header.wakeAt !== null && header.wakeAt <= Math.max(instant, now)) continue
