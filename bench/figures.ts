@@ -1,0 +1,26 @@
+/** Small sums over figures. */
+
+/** The value that a share of all is not above; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(sorted.length * share) - 1))] ?? Number.NaN
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5)
+}
+
+/** With as many digits as its size deserves: a bench knows no more. */
+export function rounded(value: number): number {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return Number(value.toFixed(digits))
+}
+
+/** Milliseconds since the epoch, with fractions: the same on every process of a machine. */
+export function wallMs(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
