@@ -184,14 +184,19 @@ describe('Postgres ledgers in each other’s way', () => {
     const [waiting] = read.runs
     if (!waiting) throw new Error('the run waits')
     const mine = granted(waiting, { session: 's', attemptId: 'doubt.1', token: 1, at: 1 })
+    // The commit is held up in the middle of its writing, where nothing limits its wait.
+    await place.sql(`
+      CREATE FUNCTION SCHEMA.held_up() RETURNS trigger LANGUAGE plpgsql SET lock_timeout TO 0 AS
+        $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
+      CREATE TRIGGER held_up BEFORE UPDATE ON SCHEMA.job FOR EACH ROW EXECUTE FUNCTION SCHEMA.held_up()`)
     const holder = new pg.Client(server.url)
     await holder.connect()
-    await holder.query(`BEGIN; SELECT FROM "${place.schema}".job FOR UPDATE`)
+    await holder.query('SELECT pg_advisory_lock(4711)')
     const commit = session.outcomes(change('doubt', read, { runs: [over(waiting, mine)] }))
     await locked(holder)
     const found = store.load({ attempts: ['doubt.1'] })
     await locked(holder, 2)
-    await holder.query('ROLLBACK')
+    await holder.query('SELECT pg_advisory_unlock(4711)')
     expect(await commit).toEqual(['won'])
     expect((await found).runs).toEqual([mine])
     await holder.end()
