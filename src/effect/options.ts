@@ -1,5 +1,6 @@
 import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
+import type { TransactionOptions } from './connections.js'
 import type { EffectClock, EffectOptions } from './port.js'
 import { checkText, LIMITS } from './values.js'
 
@@ -13,18 +14,51 @@ export interface EffectSettings {
 
 const KNOWN = ['prefix', 'retryFor', 'clock'] as const satisfies readonly (keyof EffectOptions)[]
 
+const OF_TRANSACTIONS = [
+  'isolationLevel',
+  'idleTimeout',
+  'connectTimeout',
+] as const satisfies readonly (keyof TransactionOptions)[]
+
+const LEVELS = ['read committed', 'repeatable read', 'serializable']
+
 /** @throws FleetcronError `OPTION_INVALID`, `EFFECT_INVALID` for a prefix that no key could have */
 export function resolveEffectOptions(options: EffectOptions = {}): EffectSettings {
-  for (const name of Object.keys(options)) {
-    if ((KNOWN as readonly string[]).includes(name)) continue
-    throw new FleetcronError('OPTION_INVALID', `effects: unknown option '${name}'. Known are ${KNOWN.join(', ')}.`)
-  }
+  checkNames(options, KNOWN)
   const prefix = options.prefix ?? DEFAULTS.prefix
   checkText(prefix, 'effects: option prefix', 0, LIMITS.prefixCharacters)
   return {
     prefix,
     retryForMs: parseDuration(options.retryFor ?? DEFAULTS.retryFor, 'effects: retryFor'),
     clock: options.clock ?? PROCESS_CLOCK,
+  }
+}
+
+/**
+ * Parts the options of transactions from those of effects.
+ *
+ * @throws FleetcronError `OPTION_INVALID`
+ */
+export function takeTransactionOptions(
+  options: EffectOptions & TransactionOptions,
+): readonly [TransactionOptions, EffectOptions] {
+  checkNames(options, [...KNOWN, ...OF_TRANSACTIONS])
+  const level = options.isolationLevel
+  if (level !== undefined && !LEVELS.includes(level)) {
+    throw new FleetcronError('OPTION_INVALID', `effects: isolationLevel '${level}' is none of ${LEVELS.join(', ')}.`)
+  }
+  const { isolationLevel, idleTimeout, connectTimeout, ...rest } = options
+  return [defined({ isolationLevel, idleTimeout, connectTimeout }), rest]
+}
+
+function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
+}
+
+function checkNames(options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue
+    throw new FleetcronError('OPTION_INVALID', `effects: unknown option '${name}'. Known are ${known.join(', ')}.`)
   }
 }
 

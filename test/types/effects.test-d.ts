@@ -1,5 +1,9 @@
 import Database from 'better-sqlite3'
+import { mysql2 } from 'fleetcron/effect/mysql2'
+import { pg } from 'fleetcron/effect/pg'
 import { sqlite } from 'fleetcron/effect/sqlite'
+import { createPool, type ResultSetHeader } from 'mysql2/promise'
+import { Pool } from 'pg'
 
 const database = new Database(':memory:')
 const effects = sqlite(database, { prefix: 'shop/', retryFor: '5s' })
@@ -30,3 +34,20 @@ effects.once('key', () => 5, { retries: 3 })
 sqlite('business.db')
 // @ts-expect-error an option that is not one
 sqlite(database, { retries: 3 })
+
+/** The pools of the libraries fit, and `tx` is their own type. */
+export const count: Promise<number | null> = pg(new Pool(), { isolationLevel: 'serializable' }).once(
+  'key',
+  async (tx) => {
+    const { rowCount } = await tx.query<{ id: number }>('SELECT 1 AS id')
+    return rowCount
+  },
+)
+export const id: Promise<number> = mysql2(createPool('mysql://localhost')).once('key', async (tx) => {
+  const [{ insertId }] = await tx.query<ResultSetHeader>('INSERT …')
+  return insertId
+})
+// @ts-expect-error a level that is none
+pg(new Pool(), { isolationLevel: 'dirty' })
+// @ts-expect-error the pool of another library
+mysql2(new Pool())

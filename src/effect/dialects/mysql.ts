@@ -1,0 +1,58 @@
+import type { Failure, Statements } from '../port.js'
+
+/** Milliseconds of the server's clock at the statement, whatever the session's time zone is. */
+const NOW = `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000 AS UNSIGNED)`
+
+/** Compares byte by byte, spaces at the end included; MariaDB reads the first comment, MySQL 8 the second. */
+const EXACT = `CHARACTER SET utf8mb4 COLLATE /*M! utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+
+/**
+ * What is read after somebody else's write is read with a lock: a snapshot can be older than the key that was in the way.
+ * There are no savepoints: MySQL refuses them in prepared statements.
+ */
+export const MYSQL: Statements = {
+  tables: [
+    `CREATE TABLE IF NOT EXISTS fleetcron_effect (
+  \`key\` VARCHAR(576) ${EXACT} NOT NULL PRIMARY KEY,
+  state VARCHAR(16) NOT NULL,
+  fingerprint VARCHAR(128) NOT NULL,
+  result MEDIUMTEXT CHARACTER SET utf8mb4,
+  job TEXT CHARACTER SET utf8mb4,
+  run TEXT CHARACTER SET utf8mb4,
+  token BIGINT,
+  attempt INT,
+  created_at BIGINT NOT NULL
+) ENGINE = InnoDB`,
+    `CREATE TABLE IF NOT EXISTS fleetcron_fence (
+  resource VARCHAR(640) ${EXACT} NOT NULL PRIMARY KEY,
+  token BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+) ENGINE = InnoDB`,
+  ],
+  raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
+VALUES (?, ?, ${NOW})
+ON DUPLICATE KEY UPDATE
+  updated_at = IF(VALUES(token) > token, VALUES(updated_at), updated_at), token = GREATEST(token, VALUES(token))`,
+  readFence: `SELECT token FROM fleetcron_fence WHERE resource = ? LOCK IN SHARE MODE`,
+  takeKey: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, state, created_at)
+VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
+  readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? LOCK IN SHARE MODE`,
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
+WHERE \`key\` = ? AND state = 'open'`,
+  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE \`key\` = ?`,
+  savepoint: null,
+}
+
+/** What an error number of the server asks for; `other` for whatever is none. */
+export function failureOfNumber(error: unknown): Failure {
+  const { errno } = (error ?? {}) as { errno?: unknown }
+  if (typeof errno !== 'number') return 'other'
+  if (RETRIED.has(errno)) return 'retry'
+  return AWAY.has(errno) ? 'unavailable' : 'other'
+}
+
+/** Lock-wait time-out, deadlock, and a record that changed since the snapshot. */
+const RETRIED: ReadonlySet<number> = new Set([1205, 1213, 1020])
+
+/** Too many connections, shutting down, lost, killed, cut off while idle. */
+const AWAY: ReadonlySet<number> = new Set([1040, 1053, 1927, 2006, 2013, 4031])

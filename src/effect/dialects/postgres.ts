@@ -1,0 +1,60 @@
+import type { Failure, Statements } from '../port.js'
+
+/** Milliseconds of the server's clock at the statement; `now()` would be the beginning of the transaction. */
+const NOW = `(SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT))`
+
+/**
+ * The fence is read for share: effects of one attempt pass side by side, and an attempt that raises it waits for them.
+ * Results are text: `jsonb` refuses NUL and half surrogates. There are no savepoints: beyond 64 in a transaction every
+ * snapshot of the server slows down.
+ */
+export const POSTGRES: Statements = {
+  tables: [
+    `CREATE TABLE IF NOT EXISTS fleetcron_effect (
+  key TEXT NOT NULL PRIMARY KEY,
+  state TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  result TEXT,
+  job TEXT,
+  run TEXT,
+  token BIGINT,
+  attempt INTEGER,
+  created_at BIGINT NOT NULL
+)`,
+    `CREATE TABLE IF NOT EXISTS fleetcron_fence (
+  resource TEXT NOT NULL PRIMARY KEY,
+  token BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+)`,
+  ],
+  raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
+VALUES ($1, $2, ${NOW})
+ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at
+WHERE excluded.token > fleetcron_fence.token`,
+  readFence: `SELECT token FROM fleetcron_fence WHERE resource = $1 FOR SHARE`,
+  takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, state, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'open', ${NOW})
+ON CONFLICT (key) DO NOTHING
+RETURNING key`,
+  readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = $1`,
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5
+WHERE key = $6 AND state = 'open'`,
+  finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done' WHERE key = $2`,
+  savepoint: null,
+}
+
+/** What an SQLSTATE asks for; `other` for whatever is none. */
+export function failureOfState(error: unknown): Failure {
+  const { code, constraint } = (error ?? {}) as { code?: unknown; constraint?: unknown }
+  if (typeof code !== 'string') return 'other'
+  if (RETRIED.has(code)) return 'retry'
+  // Two processes that create a table at once: IF NOT EXISTS alone lets one fail in the catalog.
+  if (code === '23505' && typeof constraint === 'string' && constraint.startsWith('pg_')) return 'retry'
+  return AWAY.has(code) || /^08...$/.test(code) ? 'unavailable' : 'other'
+}
+
+/** Serialization failure, deadlock, lock not available, and a table that another process made meanwhile. */
+const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '42P07'])
+
+/** Ended by an administrator, crashed, starting, cut off while silent in a transaction, too many connections. */
+const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '25P03', '53300'])
