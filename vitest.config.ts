@@ -7,6 +7,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...filesLeftOut()],
     globalSetup: ['test/servers/setup.ts'],
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A server that is not on the machine is installed by the hook that asks for it first.
+    hookTimeout: 300_000,
   },
 })

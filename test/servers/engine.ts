@@ -1,4 +1,12 @@
-/** A kind of server that tests need. A further engine is one object like this, and its line in `engines.ts`. */
+/**
+ * A kind of server that tests need. A further engine is
+ * 1. one object like this in a file of its own, and its line in `engines.ts`,
+ * 2. the store it is for in `stores.ts`, and in CONTRIBUTING.md the variable with the URL of a server that is there already,
+ * 3. in `start`: a server that listens on 127.0.0.1 and `how.port`, keeps everything in `how.folder`, and is no root's
+ *    (`serverUser`, `give`, `runAs`); `Daemon.start` waits for the line by which it says that it answers, and ends it by pid.
+ * Tests have it by `sharedServer(name)`, each with a place of its own in it, or by `ownServer(name)` where they break it.
+ * What is missing on the machine is installed when a test asks first; nothing else needs to be told to CI.
+ */
 export interface Engine {
   readonly name: string
   /** Environment variable with the URL of a server that is there already; null: the tests always start their own. */

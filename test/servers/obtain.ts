@@ -38,23 +38,22 @@ function startedBy(engine: Engine): Start['by'] {
   throw new Error(howTo(engine, 'none of its programs is on this machine, and no Docker engine answers'))
 }
 
+/** Whether the list of packages was fetched by this process. */
+let isListFresh = false
+
 /** As root, or with a sudo that asks nothing. Services that a package would start are left alone by a run level of 1. */
 function install(engine: Engine): void {
   const root = asRoot()
   if (root === null || engine.packages.length === 0 || !hasApt()) return
   const apt = (...words: string[]) => {
-    const [program = '', ...args] = [
-      ...root,
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      'RUNLEVEL=1',
-      'apt-get',
-      ...words,
-    ]
+    const env = ['env', 'DEBIAN_FRONTEND=noninteractive', 'RUNLEVEL=1']
+    // Somebody else who installs at this moment, a start-up script perhaps, is waited for.
+    const [program = '', ...args] = [...root, ...env, 'apt-get', '-o', 'DPkg::Lock::Timeout=120', ...words]
     execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   }
   try {
-    apt('update', '-qq')
+    if (!isListFresh) apt('update', '-qq')
+    isListFresh = true
     apt('install', '-y', '-qq', '--no-install-recommends', ...engine.packages)
   } catch (error) {
     throw new Error(howTo(engine, `apt-get could not install it (${error instanceof Error ? error.message : error})`))

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { startContainer } from './docker.js'
@@ -70,8 +70,8 @@ async function startPostgres(how: Start): Promise<Server> {
 }
 
 async function onThisMachine(how: Start, programs: Programs): Promise<Omit<Server, 'url'>> {
-  const { postgres = '', initdb = '' } = programs
   const user = serverUser('postgres')
+  const { postgres = '', initdb = '' } = user === null ? programs : reachable(programs, join(how.folder, 'programs'))
   const data = join(how.folder, 'data')
   const log = join(how.folder, 'log')
   give(how.folder, user)
@@ -96,6 +96,21 @@ async function onThisMachine(how: Start, programs: Programs): Promise<Omit<Serve
       daemon = await start()
     },
   }
+}
+
+/** Programs that another user can run: where a checkout in somebody's home hides them, a copy. */
+function reachable(programs: Programs, copy: string): Programs {
+  const bin = dirname(programs.postgres ?? '')
+  if (isOpen(bin)) return programs
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
+  const moved = (path: string) => join(copy, basename(bin), basename(path))
+  return Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, moved(path)]))
+}
+
+/** Whether everybody may pass through a folder and those above it. */
+function isOpen(folder: string): boolean {
+  const above = dirname(folder)
+  return (statSync(folder).mode & 0o001) !== 0 && (above === folder || isOpen(above))
 }
 
 async function inDocker(how: Start, image: string): Promise<Omit<Server, 'url'>> {
