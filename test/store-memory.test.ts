@@ -20,7 +20,7 @@ storeConformance(
     const store = createMemoryStore({ now })
     return { connect: () => store, close: () => {} }
   },
-  { fleets: false },
+  { fleets: false, spoils: false },
 )
 
 const SESSION = { id: 's', node: 'n', leaseMs: 10_000 }

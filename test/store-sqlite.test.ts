@@ -7,6 +7,12 @@ import { createSqliteStore } from '../src/store/sqlite/index.js'
 import { storeConformance } from '../src/testing/store/index.js'
 import { badSteps, fullScans } from './sqlite-plan.js'
 
+const SPOILS = {
+  definition: 'DELETE FROM definition WHERE fleet = @fleet AND job = @job',
+  header: `UPDATE job SET header = '{' WHERE fleet = @fleet AND job = @job`,
+  run: `UPDATE run SET body = '{' WHERE fleet = @fleet AND job = @job AND key = 'k'`,
+} as const
+
 storeConformance({ describe, test }, 'sqlite', (now) => {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
   const path = join(folder, 'ledger.db')
@@ -18,6 +24,11 @@ storeConformance({ describe, test }, 'sqlite', (now) => {
       const scans = fullScans(database)
       database.close()
       return scans
+    },
+    spoil: (fleet, job, row) => {
+      const database = new Database(path)
+      database.prepare(SPOILS[row]).run({ fleet, job })
+      database.close()
     },
   }
 })

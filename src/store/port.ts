@@ -26,7 +26,7 @@ export interface Store {
    * session first, then jobs due (wakeAt <= now where the bucket is mine, wakeAt <= now - graceMs elsewhere).
    */
   attend(session: SessionRef, query: AttendQuery): Promise<Attendance>
-  /** Aggregates by job; runs by attempt or key, in any state; whether event ids (requests) exist; nodes with manifests. */
+  /** Aggregates by job; runs by attempt or key, in any state; events by id (requests); nodes seen of late, with manifests. */
   load(query: LoadQuery): Promise<Loaded>
   /**
    * Applies changes, each whole or not at all. `expired`, and nothing applied, unless the session is alive (not ended;
@@ -46,14 +46,25 @@ export interface Store {
    * the end of the subscription.
    */
   subscribe?(wake: (bucket: number) => void): Promise<() => Promise<void>>
-  /** For people: pages of jobs by name. */
+  /** For people: pages of jobs by name. One that cannot be read is left out, and the page is filled with what follows. */
   jobs(query: JobsQuery): Promise<readonly Aggregate[]>
-  /** For people: newest first by position in time (createdAt, then key, then job). */
+  /** For people: newest first by position in time (createdAt, then key, then job). Unreadable ones as in `jobs`. */
   runs(query: RunsQuery): Promise<readonly Run[]>
   /** For people: newest first (at, then id). */
   events(query: EventsQuery): Promise<readonly LedgerEvent[]>
-  /** Removes terminal runs that ended, events that happened and nodes last seen before the instant; whatever is asked, nothing younger than a day goes (a skipped or missed row may still be extended), and manual runs and requests stay 7 days. Returns how many rows went. */
-  prune(query: { before: number; limit: number }): Promise<number>
+  /**
+   * Removes what nobody needs any more, at most `limit` rows, and returns how many went; 0: nothing is left to remove. By
+   * the store's clock now, with `before` never later than a day ago (a skipped or missed row may still be extended):
+   * - runs that ended before it, except a row that its job may still extend; manual runs and backfills stay 7 days at least;
+   * - events that happened before it; those whose id is a request's (`REQUEST_KINDS`) stay 7 days at least;
+   * - sessions last seen more than a day ago, whatever is asked, unless they hold a running run;
+   * - definitions that 100 later ones of their job followed, each entered more than 7 days ago, whatever is asked; never the
+   *   one in force. The 100 latest stay for good, so that a node with an old one finds it known and does not enter it anew;
+   * - a job that is retired and whose definition names a `handler` (a schedule kept in the store) once neither a run nor an
+   *   event of it is left: with all its definitions, as one row. Jobs of the code stay.
+   * No occurrence becomes runnable by it: cursors tell what was decided, not rows.
+   */
+  prune(query: PruneQuery): Promise<number>
 }
 
 export interface StoreInfo {
@@ -98,12 +109,24 @@ export interface AttendQuery {
   readonly after?: string
 }
 
+/**
+ * A job of which a row cannot be read: text that is not JSON, a definition that is missing, a value that cannot be. Nothing
+ * is decided about it, and nobody else fails with it.
+ */
+export interface Unreadable {
+  readonly job: string
+  /** Names the row and what is wrong, never what it holds; the same words each time as long as nothing changes. */
+  readonly why: string
+}
+
 export interface Attendance {
   /** The store's clock. */
   readonly now: number
   /** False: the session is ended, run out, or unknown; nothing else is filled in. */
   readonly alive: boolean
   readonly jobs: readonly Aggregate[]
+  /** Jobs of this page that cannot be read; they are not in `jobs`. */
+  readonly unreadable: readonly Unreadable[]
   /** Ended sessions of the runs in `jobs`, by session id. */
   readonly ended: ReadonlyMap<string, EndedSession>
   /** There is another page. */
@@ -127,14 +150,17 @@ export interface LoadQuery {
 
 export interface Loaded {
   readonly now: number
-  /** By job; a job that does not exist is absent. */
+  /** By job; a job that does not exist, or cannot be read, is absent. */
   readonly jobs: ReadonlyMap<string, Aggregate>
   /** Definitions known of these jobs, in order of entry (the latest entry of each hash). */
   readonly definitions: ReadonlyMap<string, readonly StoredDefinition[]>
   /** Runs found by attempt or key. */
   readonly runs: readonly Run[]
+  /** Jobs asked for that exist and cannot be read, and those of runs asked for that cannot; each job once. */
+  readonly unreadable: readonly Unreadable[]
   /** Events found by request. */
   readonly events: readonly LedgerEvent[]
+  /** Seen within the last 90 s (`SEEN_MS`), ended ones too; none unless asked for. */
   readonly nodes: readonly NodeRow[]
 }
 
@@ -196,7 +222,7 @@ export interface BeatReply {
   readonly known: boolean
   /** Attempts sent that are not this session's any more (`stop` null), or are asked to stop. */
   readonly gone: readonly { readonly attemptId: string; readonly stop: Stop | null }[]
-  /** Running runs of this session that were not sent. */
+  /** Running runs of this session that were not sent; one that cannot be read is left out. */
   readonly strays: readonly Run[]
   /** Earliest wakeAt, also a past one: among my buckets, and among the others, of these services. */
   readonly nextWakeAt: number | null

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Store, StoreInfo } from '../port.js'
+import type { NodeRow, Store, StoreInfo } from '../port.js'
 import { events, jobs, load, prune, runs } from './reads.js'
 import { attend, beat } from './sessions.js'
 import { State, type Tables } from './state.js'
@@ -22,6 +22,8 @@ export interface MemorySnapshot {
 /** A ledger in this process: for tests, for simulations, and for one process that needs no durability. */
 export interface MemoryStore extends Store {
   snapshot(): MemorySnapshot
+  /** Every session it holds, in order of beginning; `load` gives only those seen of late. */
+  sessions(): readonly NodeRow[]
   /** Goes back to an earlier state, as a restored backup does; the incarnation stays what it was then. */
   restore(snapshot: MemorySnapshot): void
   /** Loses everything: another incarnation begins. */
@@ -66,6 +68,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
     runs: async (query) => runs(state, query),
     events: async (query) => events(state, query),
     prune: async (query) => prune(state, query, now()),
+    sessions: () => [...state.nodes.values()],
     snapshot: () => ({ tables: state.tables() }),
     restore: (snapshot) => state.replace(snapshot.tables),
     wipe: () => {

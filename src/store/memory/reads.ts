@@ -1,7 +1,7 @@
-import type { Aggregate, LedgerEvent, Run } from '../../ledger/types.js'
+import type { Aggregate, LedgerEvent, Run, StoredDefinition } from '../../ledger/types.js'
 import type { EventsQuery, JobsQuery, Loaded, LoadQuery, PruneQuery, RunsQuery } from '../port.js'
-import { KEPT_NODE_MS, KEPT_REQUEST_MS, REQUEST_KINDS } from '../retention.js'
-import type { State } from './state.js'
+import { KEPT_DEFINITIONS, type PruneInstants, pruneInstants, REQUEST_KINDS, SEEN_MS } from '../retention.js'
+import type { JobEntry, State } from './state.js'
 import { compareText } from './wakes.js'
 
 export function load(state: State, query: LoadQuery, now: number): Loaded {
@@ -22,8 +22,9 @@ export function load(state: State, query: LoadQuery, now: number): Loaded {
       entries.map((entry) => [entry.row.header.job, [...entry.definitions.values()].sort((a, b) => a.seq - b.seq)]),
     ),
     runs: [...runs],
+    unreadable: [],
     events: [...new Set(query.requests ?? [])].flatMap((id) => state.events.get(id) ?? []),
-    nodes: query.nodes ? [...state.nodes.values()] : [],
+    nodes: query.nodes ? [...state.nodes.values()].filter((node) => node.seenAt >= now - SEEN_MS) : [],
   }
 }
 
@@ -67,32 +68,49 @@ function compareEvents(a: EventPosition, b: EventPosition): number {
 }
 
 export function prune(state: State, query: PruneQuery, now: number): number {
-  const { before, limit } = query
-  const requestsBefore = Math.min(before, now - KEPT_REQUEST_MS)
-  let removed = 0
+  const due = pruneInstants(query.before, now)
+  let left = query.limit
+  for (const drop of pruned(state, due)) {
+    if (left === 0) break
+    drop()
+    left--
+  }
+  return query.limit - left
+}
+
+/** What has to go, one row at a time, as deeds: each is found only when those before it are done. */
+function* pruned(state: State, due: PruneInstants): Generator<() => void> {
   for (const entry of state.jobs.values()) {
-    const extendable = entry.row.header.lastFate?.key
-    for (const row of entry.runs.values()) {
-      const { key, cause, endedAt, state: runState } = row.run
-      if (removed >= limit) return removed
-      const end = cause === 'manual' || cause === 'backfill' ? requestsBefore : before
-      const isLive = runState === 'queued' || runState === 'running'
-      if (isLive || endedAt === null || endedAt >= end || key === extendable) continue
-      state.dropRun(entry, row)
-      removed++
-    }
+    for (const row of entry.runs.values()) if (isOldRun(entry, row.run, due)) yield () => state.dropRun(entry, row)
   }
-  for (const event of state.events.values()) {
-    if (removed >= limit) return removed
-    if (event.at >= (REQUEST_KINDS.has(event.kind) ? requestsBefore : before)) continue
-    state.events.delete(event.id)
-    removed++
+  for (const { id, kind, at } of state.events.values()) {
+    if (at < (REQUEST_KINDS.has(kind) ? due.requestsBefore : due.before)) yield () => state.events.delete(id)
   }
-  for (const node of state.nodes.values()) {
-    if (removed >= limit) return removed
-    if (node.seenAt >= Math.min(before, now - KEPT_NODE_MS) || state.holdsRuns(node.session)) continue
-    state.dropNode(node.session)
-    removed++
+  for (const { session, seenAt } of state.nodes.values()) {
+    if (seenAt < due.nodesBefore && !state.holdsRuns(session)) yield () => state.dropNode(session)
   }
-  return removed
+  for (const entry of state.jobs.values()) {
+    for (const { hash } of oldDefinitions(entry, due)) yield () => entry.definitions.delete(hash)
+  }
+  const eventful = new Set([...state.events.values()].map((event) => event.job))
+  for (const [job, entry] of state.jobs) {
+    const { retired, definition } = entry.row.header
+    const isStored = entry.definitions.get(definition)?.content.handler !== undefined
+    if (retired && isStored && entry.runs.size === 0 && !eventful.has(job)) yield () => state.dropJob(entry)
+  }
+}
+
+function isOldRun({ row }: JobEntry, run: Run, due: PruneInstants): boolean {
+  const { key, cause, endedAt, state } = run
+  if (state === 'queued' || state === 'running' || endedAt === null) return false
+  const before = cause === 'manual' || cause === 'backfill' ? due.requestsBefore : due.before
+  return endedAt < before && key !== row.header.lastFate?.key
+}
+
+function oldDefinitions({ row, definitions }: JobEntry, due: PruneInstants): readonly StoredDefinition[] {
+  return [...definitions.values()]
+    .filter(({ enteredAt }) => enteredAt < due.definitionsBefore)
+    .sort((a, b) => b.seq - a.seq)
+    .slice(KEPT_DEFINITIONS)
+    .filter(({ hash }) => hash !== row.header.definition)
 }

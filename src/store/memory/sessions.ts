@@ -1,10 +1,9 @@
 import type { EndedSession } from '../../ledger/types.js'
 import { earliest } from '../guards.js'
 import type { Attendance, AttendQuery, Beat, BeatReply, NodeHello, NodeRow, NodeSummary, SessionRef } from '../port.js'
+import { SEEN_MS } from '../retention.js'
 import type { JobEntry, State } from './state.js'
 import { compareText, type Wake } from './wakes.js'
-
-const SEEN_MS = 90_000
 
 /** Not ended, and not run out: a session that holds no run does not run out. */
 export function isAlive(state: State, session: string, now: number): boolean {
@@ -19,7 +18,7 @@ export function attend(state: State, session: SessionRef, query: AttendQuery, no
     if (node && node.endedAt === null && node.leaseEnd < now) state.putNode({ ...node, endedAt: now })
   }
   begin(state, session, query.hello, now)
-  const nothing = { now, jobs: [], ended: new Map(), after: null, incarnation: state.incarnation }
+  const nothing = { now, jobs: [], unreadable: [], ended: new Map(), after: null, incarnation: state.incarnation }
   if (!isAlive(state, session.id, now)) {
     return { ...nothing, alive: false, nextWakeAt: null, nextOtherWakeAt: null, nextEndAt: null }
   }

@@ -97,6 +97,13 @@ export class State {
     return fresh
   }
 
+  /** Removes a job that has neither runs nor events any more. */
+  dropJob({ row }: JobEntry): void {
+    const { job, service, bucket, wakeAt } = row.header
+    this.wakes.move(job, service, bucket, wakeAt, null)
+    this.jobs.delete(job)
+  }
+
   putRun(entry: JobEntry, row: RunRow): void {
     const before = entry.runs.get(row.run.key)
     if (before) this.dropRun(entry, before)

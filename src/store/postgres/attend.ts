@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.js'
 import { type AggregateRow, aggregateOf } from './rows.js'
 import { bucketArguments, helloArgument } from './sessions.js'
 
-interface Answer extends Omit<Attendance, 'jobs' | 'ended' | 'after'> {
+interface Answer extends Omit<Attendance, 'jobs' | 'unreadable' | 'ended' | 'after'> {
   readonly jobs?: readonly AggregateRow[]
   readonly ended?: readonly EndedSession[]
   readonly after?: Mark | null
@@ -34,6 +34,7 @@ export async function attend(ledger: Ledger, session: SessionRef, query: AttendQ
     now,
     alive,
     jobs: jobs.map(aggregateOf),
+    unreadable: [],
     ended: new Map(ended.map((each) => [each.session, each])),
     after: after && JSON.stringify(after),
     nextWakeAt: answer.nextWakeAt ?? null,

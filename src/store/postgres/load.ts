@@ -44,6 +44,7 @@ export async function load(ledger: Ledger, query: LoadQuery): Promise<Loaded> {
     jobs: new Map(aggregates.map((aggregate) => [aggregate.header.job, aggregate])),
     definitions,
     runs: [...new Map(runs.map((run) => [JSON.stringify([run.job, run.key]), run])).values()],
+    unreadable: [],
     events: answer.events.map(eventOf),
     nodes: answer.nodes.map(nodeOf),
   }

@@ -1,7 +1,8 @@
 import type { Aggregate, EndedSession } from '../../ledger/types.js'
 import type { Attendance, AttendQuery, SessionRef } from '../port.js'
+import { readJobs } from '../readable.js'
 import type { Ledger } from './ledger.js'
-import { loadJobs } from './load.js'
+import { loadJob } from './load.js'
 import { ANY_TIME, begin, maskOf, nextEnd, nextWakes, renew, sessionState } from './sessions.js'
 import { ATTEND_DUE, ATTEND_ENDED, ATTEND_MARK, ATTEND_RECOVER } from './statements.js'
 
@@ -15,11 +16,13 @@ export function attend(ledger: Ledger, session: SessionRef, query: AttendQuery, 
   else return { ...NOTHING, now, incarnation }
   const mask = maskOf(query.buckets)
   const { names, after } = page(ledger, query, mask, now)
-  const jobs = [...loadJobs(ledger, names).values()]
+  const found = readJobs(names, (job) => loadJob(ledger, job))
+  const jobs = [...found.jobs.values()]
   return {
     now,
     alive: true,
     jobs,
+    unreadable: found.unreadable,
     ended: endedOf(ledger, jobs),
     after,
     ...nextWakes(ledger, { services, mask, after: now, othersAfter: now - graceMs }),
@@ -31,6 +34,7 @@ export function attend(ledger: Ledger, session: SessionRef, query: AttendQuery, 
 const NOTHING = {
   alive: false,
   jobs: [],
+  unreadable: [],
   ended: new Map(),
   after: null,
   nextWakeAt: null,

@@ -1,9 +1,12 @@
 import { WINDOW } from '../../ledger/limits.js'
-import type { Aggregate, Definition, LedgerEvent, Run } from '../../ledger/types.js'
+import type { Aggregate, LedgerEvent, Run, StoredDefinition } from '../../ledger/types.js'
 import { LANES } from '../../ledger/types.js'
-import type { Loaded, LoadQuery } from '../port.js'
+import type { Loaded, LoadQuery, Unreadable } from '../port.js'
+import { readJobs, readOr } from '../readable.js'
+import { SEEN_MS } from '../retention.js'
 import type { Ledger } from './ledger.js'
 import {
+  contentOf,
   type DefinitionColumns,
   definitionOf,
   eventOf,
@@ -28,58 +31,71 @@ import {
 
 export function load(ledger: Ledger, query: LoadQuery, now: number): Loaded {
   const { connection, fleet } = ledger
-  const jobs = loadJobs(ledger, query.jobs ?? [])
-  const definitionsOf = (job: string) =>
-    connection.all<DefinitionColumns>(LOAD_DEFINITIONS, { fleet, job }).map(definitionOf)
+  const definitions = new Map<string, readonly StoredDefinition[]>()
+  const { jobs, unreadable } = readJobs(query.jobs ?? [], (job) => {
+    const aggregate = loadJob(ledger, job)
+    if (aggregate) definitions.set(job, definitionsOf(ledger, job))
+    return aggregate
+  })
+  const found = loadRuns(ledger, query)
+  const bad = new Map([...found.unreadable, ...unreadable].map((each) => [each.job, each]))
   return {
     now,
     jobs,
-    definitions: new Map([...jobs.keys()].map((job) => [job, definitionsOf(job)])),
-    runs: loadRuns(ledger, query),
+    definitions,
+    runs: found.runs,
+    unreadable: [...bad.values()],
     events: [...new Set(query.requests ?? [])].flatMap((id) => {
       const row = connection.get<LedgerEvent>(LOAD_EVENT, { fleet, id })
       return row ? [eventOf(row)] : []
     }),
-    nodes: query.nodes ? connection.all<NodeColumns>(LOAD_NODES, { fleet }).map(nodeOf) : [],
+    nodes: query.nodes
+      ? connection.all<NodeColumns>(LOAD_NODES, { fleet, since: now - SEEN_MS }).flatMap((row) =>
+          readOr(
+            () => [nodeOf(row)],
+            () => [],
+          ),
+        )
+      : [],
   }
 }
 
-export function loadJobs(ledger: Ledger, names: readonly string[]): Map<string, Aggregate> {
+function definitionsOf(ledger: Ledger, job: string): StoredDefinition[] {
   const { connection, fleet } = ledger
-  const found = new Map<string, Aggregate>()
-  for (const job of new Set(names)) {
-    const row = connection.get<JobColumns>(LOAD_JOB, { fleet, job })
-    if (row) found.set(job, aggregateOf(ledger, job, row))
-  }
-  return found
+  return connection.all<DefinitionColumns>(LOAD_DEFINITIONS, { fleet, job }).map(definitionOf)
+}
+
+/** @throws UnreadableRow */
+export function loadJob(ledger: Ledger, job: string): Aggregate | null {
+  const { connection, fleet } = ledger
+  const row = connection.get<JobColumns>(LOAD_JOB, { fleet, job })
+  return row ? aggregateOf(ledger, job, row) : null
 }
 
 function aggregateOf(ledger: Ledger, job: string, row: JobColumns): Aggregate {
   const { connection, fleet } = ledger
-  if (row.definition === null) throw new Error(`The job ${job} has lost its definition.`)
+  const header = headerOf(job, row)
+  const definition = contentOf(row)
   const placed = connection.all<RunColumns>(LOAD_PLACED, { fleet, job })
   const waiting = LANES.flatMap((lane) => connection.all<RunColumns>(LOAD_WAITING, { fleet, job, lane, limit: WINDOW }))
-  return {
-    header: headerOf(row),
-    tally: tallyOf(row),
-    version: row.version,
-    definition: JSON.parse(row.definition) as Definition,
-    runs: [...placed, ...waiting].map(runOf),
-  }
+  return { header, tally: tallyOf(row), version: row.version, definition, runs: [...placed, ...waiting].map(runOf) }
 }
 
 /** By attempt or key, each run once. */
-function loadRuns(ledger: Ledger, query: LoadQuery): Run[] {
+function loadRuns(ledger: Ledger, query: LoadQuery): { runs: Run[]; unreadable: Unreadable[] } {
   const { connection, fleet } = ledger
   const rows = [
     ...(query.attempts ?? []).map((attempt) => connection.get<RunColumns>(LOAD_ATTEMPT, { fleet, attempt })),
     ...(query.keys ?? []).map(({ job, key }) => connection.get<RunColumns>(LOAD_RUN, { fleet, job, key })),
   ]
   const runs = new Map<string, Run>()
+  const unreadable: Unreadable[] = []
   for (const row of rows) {
     if (!row) continue
-    const run = runOf(row)
-    runs.set(JSON.stringify([run.job, run.key]), run)
+    readOr(
+      () => void runs.set(JSON.stringify([row.job, row.key]), runOf(row)),
+      (why) => void unreadable.push({ job: row.job, why }),
+    )
   }
-  return [...runs.values()]
+  return { runs: [...runs.values()], unreadable }
 }

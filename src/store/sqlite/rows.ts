@@ -1,5 +1,6 @@
 import type { Definition, JobHeader, JobTally, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
 import type { NodeRow, NodeSummary } from '../port.js'
+import { parseRow, readDefinition, readHeader, readRun } from '../readable.js'
 import type { SqliteValue } from './driver.js'
 
 /** Rows as the driver gives them, and what they stand for. A run's `stop` and a job's `wake_at` live in their columns. */
@@ -17,6 +18,7 @@ export function tallyOf(row: TallyColumns): JobTally {
 }
 
 export interface JobColumns extends TallyColumns {
+  readonly hash: string
   readonly header: string
   readonly wake_at: number | null
   readonly version: string
@@ -24,18 +26,25 @@ export interface JobColumns extends TallyColumns {
   readonly definition: string | null
 }
 
-export function headerOf(row: JobColumns): JobHeader {
-  return { ...(JSON.parse(row.header) as JobHeader), wakeAt: row.wake_at }
+export function headerOf(job: string, row: JobColumns): JobHeader {
+  return { ...readHeader(job, parseRow('its header', row.header)), wakeAt: row.wake_at }
+}
+
+export function contentOf({ hash, definition }: JobColumns): Definition {
+  return readDefinition(hash, definition === null ? null : parseRow(`its definition ${hash}`, definition))
 }
 
 export interface RunColumns {
+  readonly job: string
+  readonly key: string
+  readonly created_at: number
   readonly body: string
   readonly stop: string | null
 }
 
 export function runOf(row: RunColumns): Run {
-  const stop = row.stop === null ? null : (JSON.parse(row.stop) as Stop)
-  return { ...(JSON.parse(row.body) as Run), stop }
+  const named = `the run ${row.key}`
+  return readRun(parseRow(named, row.body), row.stop === null ? null : (parseRow(`${named}'s stop`, row.stop) as Stop))
 }
 
 /** The columns of a run that a commit and a settlement write alike. */
@@ -70,7 +79,13 @@ export interface DefinitionColumns {
 
 export function definitionOf(row: DefinitionColumns): StoredDefinition {
   const { hash, seq, entered_at, release, content } = row
-  return { hash, content: JSON.parse(content) as Definition, seq, enteredAt: entered_at, release }
+  return {
+    hash,
+    content: readDefinition(hash, parseRow(`its definition ${hash}`, content)),
+    seq,
+    enteredAt: entered_at,
+    release,
+  }
 }
 
 /** An event's columns have its fields' names; the driver's object is copied, since it may have no prototype. */
@@ -100,9 +115,9 @@ export function nodeOf(row: NodeColumns): NodeRow {
     node: row.node,
     hello: {
       label: row.label,
-      services: JSON.parse(row.services) as string[],
+      services: parseRow('services', row.services) as string[],
       attends: row.attends === 1,
-      manifest: JSON.parse(row.manifest) as Record<string, string>,
+      manifest: parseRow('manifest', row.manifest) as Record<string, string>,
       zoneData: row.zone_data,
       release: row.release,
     },
@@ -127,7 +142,7 @@ export function summaryOf(row: SummaryColumns): NodeSummary {
     session: row.session,
     node: row.node,
     label: row.label,
-    services: JSON.parse(row.services) as string[],
+    services: parseRow('services', row.services) as string[],
     attends: row.attends === 1,
     room: row.room === 1,
     manifestId: row.manifest_id,

@@ -16,6 +16,7 @@ export const STEPS: readonly string[] = [
     PRIMARY KEY (fleet, job)
   ) STRICT;
   CREATE INDEX job_wake ON job (fleet, service, wake_at, job, bucket) WHERE wake_at IS NOT NULL;
+  CREATE INDEX job_asleep ON job (fleet, job) WHERE wake_at IS NULL;
 
   CREATE TABLE run (
     fleet TEXT NOT NULL, job TEXT NOT NULL, key TEXT NOT NULL, cause TEXT NOT NULL, state TEXT NOT NULL,
@@ -37,6 +38,7 @@ export const STEPS: readonly string[] = [
     release TEXT, content TEXT NOT NULL,
     PRIMARY KEY (fleet, job, hash)
   ) STRICT;
+  CREATE INDEX definition_many ON definition (fleet, job) WHERE seq > 100;
 
   CREATE TABLE node (
     seq INTEGER PRIMARY KEY, fleet TEXT NOT NULL, session TEXT NOT NULL, node TEXT NOT NULL, label TEXT NOT NULL,

@@ -1,6 +1,7 @@
 import type { Settlement } from '../../ledger/types.js'
 import { isEarlier, settledTally, settledWakeAt } from '../guards.js'
 import type { SettleResult } from '../port.js'
+import { parseRow, readOr } from '../readable.js'
 import type { Ledger } from './ledger.js'
 import { runColumns, type TallyColumns, tallyOf } from './rows.js'
 import { SETTLE_JOB, SETTLE_PUT_JOB, SETTLE_PUT_RUN, SETTLE_RUN, SETTLE_SESSION } from './statements.js'
@@ -30,7 +31,7 @@ export function settle(ledger: Ledger, settlement: Settlement, now: number): Set
   const row = connection.get<RunRow>(SETTLE_RUN, { fleet, job, key })
   const jobRow = connection.get<JobRow>(SETTLE_JOB, { fleet, job })
   if (!row || !jobRow) return 'lost'
-  const answers = row.settled_by === null ? [] : (JSON.parse(row.settled_by) as Answer[])
+  const answers = answersOf(row.settled_by)
   if (row.state !== 'running' || row.token !== token || row.attempt_id !== attemptId) {
     return answers.find(([attempt]) => attempt === attemptId)?.[1] ?? 'lost'
   }
@@ -51,4 +52,16 @@ export function settle(ledger: Ledger, settlement: Settlement, now: number): Set
   })
   if (isEarlier(wakeAt, jobRow.wake_at)) ledger.woken.add(jobRow.bucket)
   return result
+}
+
+/** What was answered before is worth less than the end of a run: where it cannot be read it is begun anew. */
+function answersOf(text: string | null): Answer[] {
+  const found =
+    text === null
+      ? []
+      : readOr(
+          () => parseRow('the answers', text),
+          () => [],
+        )
+  return Array.isArray(found) ? found : []
 }

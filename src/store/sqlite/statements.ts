@@ -74,17 +74,17 @@ export const NEXT_END = `
 // ---- load
 
 export const LOAD_JOB = `
-  SELECT job.header, job.wake_at, job.version, job.settled, job.failures, job.succeeded_until, job.token_floor,
+  SELECT job.header, job.definition AS hash, job.wake_at, job.version, job.settled, job.failures, job.succeeded_until, job.token_floor,
     definition.content AS definition
   FROM job LEFT JOIN definition
     ON definition.fleet = job.fleet AND definition.job = job.job AND definition.hash = job.definition
   WHERE job.fleet = @fleet AND job.job = @job`
 
 export const LOAD_PLACED = `
-  SELECT body, stop FROM run WHERE fleet = @fleet AND job = @job AND place = 1 ORDER BY position, key`
+  SELECT job, key, created_at, body, stop FROM run WHERE fleet = @fleet AND job = @job AND place = 1 ORDER BY position, key`
 
 export const LOAD_WAITING = `
-  SELECT body, stop FROM run
+  SELECT job, key, created_at, body, stop FROM run
   WHERE fleet = @fleet AND job = @job AND lane = @lane AND state = 'queued' AND place = 0
   ORDER BY position, key LIMIT @limit`
 
@@ -92,10 +92,10 @@ export const LOAD_DEFINITIONS = `
   SELECT hash, seq, entered_at, release, content FROM definition WHERE fleet = @fleet AND job = @job ORDER BY seq`
 
 export const LOAD_ATTEMPT = `
-  SELECT body, stop FROM run WHERE fleet = @fleet AND attempt_id = @attempt`
+  SELECT job, key, created_at, body, stop FROM run WHERE fleet = @fleet AND attempt_id = @attempt`
 
 export const LOAD_RUN = `
-  SELECT body, stop FROM run WHERE fleet = @fleet AND job = @job AND key = @key`
+  SELECT job, key, created_at, body, stop FROM run WHERE fleet = @fleet AND job = @job AND key = @key`
 
 export const LOAD_EVENT = `
   SELECT id, at, job, kind, by, why, data FROM event WHERE fleet = @fleet AND id = @id`
@@ -103,7 +103,7 @@ export const LOAD_EVENT = `
 export const LOAD_NODES = `
   SELECT session, node, label, services, attends, room, zone_data, release, started_at, seen_at, lease_end, ended_at,
     manifest
-  FROM node WHERE fleet = @fleet ORDER BY seq`
+  FROM node WHERE fleet = @fleet AND seen_at >= @since ORDER BY seq`
 
 // ---- commit
 

@@ -41,7 +41,7 @@ export class Witness {
       attend: async (session, query) => {
         const about = seen()
         const reply = await store.attend(session, query)
-        await this.#refreshSessions()
+        this.#refreshSessions()
         this.#report({ ...about, kind: 'attend', session, begins: query.hello !== undefined, reply })
         return reply
       },
@@ -61,7 +61,7 @@ export class Witness {
       beat: async (session, beat) => {
         const about = seen()
         const reply = await store.beat(session, beat)
-        await this.#refreshSessions()
+        this.#refreshSessions()
         this.#report({ ...about, kind: 'beat', session, beat, reply })
         return reply
       },
@@ -79,7 +79,7 @@ export class Witness {
   }
 
   /** Attending and beating write sessions only; a row that they touched would be seen with the next act. */
-  async #refreshSessions(): Promise<void> {
-    this.ledger.updateSessions((await this.#store.load({ nodes: true })).nodes)
+  #refreshSessions(): void {
+    this.ledger.updateSessions(this.#store.sessions())
   }
 }

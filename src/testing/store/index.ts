@@ -10,10 +10,11 @@ import { READS } from './reads.js'
 import { SCHEMA } from './schema.js'
 import { EXPIRY, SESSIONS } from './sessions.js'
 import { SETTLE } from './settle.js'
+import { UNREADABLE } from './unreadable.js'
 import { WAKES } from './wakes.js'
 import { type Cases, inWorld, type OpenPlace } from './world.js'
 
-export type { OpenPlace, StorePlace } from './world.js'
+export type { OpenPlace, SpoiltRow, StorePlace } from './world.js'
 
 /** What a store can do beyond the port's bare contract; every part is held against it unless it is said to be missing. */
 export interface StoreCapabilities {
@@ -21,6 +22,8 @@ export interface StoreCapabilities {
   readonly fleets?: boolean
   /** `subscribe` tells at once what became due earlier. Default: true. */
   readonly wakes?: boolean
+  /** Its rows can be spoilt raw: the place has the hook `spoil`. Default: true. */
+  readonly spoils?: boolean
 }
 
 const TOPICS: readonly (readonly [topic: string, cases: Cases])[] = [
@@ -48,6 +51,7 @@ const TOPICS: readonly (readonly [topic: string, cases: Cases])[] = [
  *   return {
  *     connect: (fleet) => createSqliteStore({ path: join(folder, 'ledger.db'), fleet, now, driver }),
  *     close: () => rmSync(folder, { recursive: true }),
+ *     spoil: (fleet, job, row) => spoilSqlite(join(folder, 'ledger.db'), fleet, job, row),
  *   }
  * })
  */
@@ -55,9 +59,13 @@ export function storeConformance(
   { describe, test }: TestApi,
   name: string,
   open: OpenPlace,
-  { fleets = true, wakes = true }: StoreCapabilities = {},
+  { fleets = true, wakes = true, spoils = true }: StoreCapabilities = {},
 ): void {
-  const optional = [...(fleets ? [['fleets', FLEETS] as const] : []), ...(wakes ? [['wakes', WAKES] as const] : [])]
+  const optional = [
+    ...(fleets ? [['fleets', FLEETS] as const] : []),
+    ...(wakes ? [['wakes', WAKES] as const] : []),
+    ...(spoils ? [['unreadable rows', UNREADABLE] as const] : []),
+  ]
   describe(`ledger on ${name}`, () => {
     for (const [topic, cases] of [...TOPICS, ...optional]) {
       describe(topic, () => {

@@ -11,6 +11,7 @@ export const SESSIONS: Cases = {
       now: w.now,
       alive: false,
       jobs: [],
+      unreadable: [],
       ended: new Map(),
       after: null,
       nextWakeAt: null,
@@ -19,6 +20,17 @@ export const SESSIONS: Cases = {
       incarnation,
     })
     assert.equal((await w.store.load({ nodes: true })).nodes.length, 2)
+  },
+
+  'a load gives the nodes seen within the last 90 s, so that a thousand old ones cost nothing': async (w) => {
+    const [old, other] = [await w.begin(), await w.begin()]
+    w.pass(90 * SECOND)
+    await w.beat(other)
+    const listed = async () => (await w.store.load({ nodes: true })).nodes.map((node) => node.session)
+    assert.deepEqual(await listed(), [old.id, other.id])
+    w.pass(1)
+    assert.deepEqual(await listed(), [other.id])
+    assert.deepEqual((await w.store.load({})).nodes, [])
   },
 
   'a session begins with what its node says of itself, and each renewal counts from the store’s now': async (w) => {

@@ -15,6 +15,7 @@ import {
   SECOND,
   SERVICE,
   START,
+  stored,
 } from './builders.js'
 
 /** An empty place for ledgers; each test of the suite opens one of its own. */
@@ -28,7 +29,17 @@ export interface StorePlace {
    * runs. Asked with many rows in place; the suite wants none.
    */
   fullScans?(): readonly string[] | Promise<readonly string[]>
+  /**
+   * Spoils a row behind the store's back, as a hand in the database or half a restore does, with statements of its own:
+   * - `definition`: removes the row of the job's definition in force;
+   * - `header`: puts `{` in the place of the job's header, or `[]` where the engine takes nothing but JSON;
+   * - `run`: the same in the place of what is kept of the job's run with the key `k`, its columns left as they are.
+   * A place whose rows nobody can reach says `spoils: false` to the suite.
+   */
+  spoil?(fleet: string, job: string, row: SpoiltRow): void | Promise<void>
 }
+
+export type SpoiltRow = 'definition' | 'header' | 'run'
 
 /** Opens a place whose stores go by this clock, epoch milliseconds. */
 export type OpenPlace = (now: () => number) => StorePlace | Promise<StorePlace>
@@ -134,11 +145,30 @@ export class World {
     return this.grant(session, job, 'k')
   }
 
+  /** Spoils a row of a job raw: see `StorePlace.spoil`. */
+  async spoil(job: string, row: SpoiltRow): Promise<void> {
+    assert.ok(this.place.spoil, 'a place gives the hook `spoil`, or the suite is told `spoils: false`')
+    await this.place.spoil(FLEET, job, row)
+  }
+
   async read(job: string, store = this.store): Promise<Aggregate> {
     const { jobs } = await store.load({ jobs: [job] })
     const found = jobs.get(job)
     assert.ok(found, `the job ${job} exists`)
     return found
+  }
+
+  /** Enters a further definition of a job; by default with a hash of its own. */
+  async enter(job: string, seq: number, hash = `hash-${seq}`): Promise<void> {
+    const head = { definition: hash, definitionSeq: seq }
+    const definition = stored({ hash, seq, enteredAt: this.now })
+    await this.won(change(this.id('change'), await this.read(job), { head, definition }))
+  }
+
+  /** Another session takes the founder's place. */
+  async restart(): Promise<void> {
+    this.#founder = null
+    await this.founder()
   }
 
   async run(job: string, key: string, store = this.store): Promise<Run | undefined> {
