@@ -1,5 +1,4 @@
-import type { Aggregate, Definition, JobHeader, Run, Stop } from '../ledger/types.js'
-import { LANES } from '../ledger/types.js'
+import type { Aggregate, Definition, JobHeader, Lane, Run, RunState, Stop } from '../ledger/types.js'
 import type { Unreadable } from './port.js'
 
 /**
@@ -107,9 +106,10 @@ export function readOr<T, U>(read: () => T, otherwise: (why: string) => U): T | 
 
 type Row = Readonly<Record<string, unknown>>
 
-const OVERLAPS = ['skip', 'wait', 'merge', 'replace'] as const
-const CATCH_UPS = ['merge', 'each', 'skip'] as const
-const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'missed'] as const
+const LANES: readonly Lane[] = ['schedule', 'manual', 'backlog']
+const OVERLAPS: readonly Definition['overlap'][] = ['skip', 'wait', 'merge', 'replace']
+const CATCH_UPS: readonly Definition['catchUp']['policy'][] = ['merge', 'each', 'skip']
+const STATES: readonly RunState[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'missed']
 
 function demand(row: string, field: string, holds: boolean): void {
   if (!holds) throw new UnreadableRow(`${row} has an impossible ${field}`)
