@@ -2,6 +2,7 @@ import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextOccurrences, parseSchedule, type Schedule, scheduleSpec } from '../../src/schedule/index.js'
+import { propertyRuns } from '../property-runs.js'
 import { dateFields, isPossible, minuteExpressions, secondExpressions } from './arbitraries.js'
 import { matcher } from './oracle.js'
 import { PLACES } from './places.js'
@@ -52,7 +53,7 @@ describe('laws of every schedule', () => {
           }
         },
       ),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     )
   })
 
@@ -63,7 +64,7 @@ describe('laws of every schedule', () => {
         const parts = schedule.count(schedule.cursorAt(a), b) + schedule.count(schedule.cursorAt(b), c)
         expect(schedule.count(schedule.cursorAt(a), c)).toBe(parts)
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     )
   })
 
@@ -79,7 +80,7 @@ describe('laws of every schedule', () => {
         expect(schedule.next(schedule.cursorAt(next.instant - 1))).toEqual(next)
         expect(schedule.next(schedule.cursorAt(next.instant))?.key).not.toBe(next.key)
       }),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     )
   })
 
@@ -104,7 +105,7 @@ describe('the wall times of an expression', () => {
         const ours = nextOccurrences(cron, { timeZone: 'UTC', from, count: 40 })
         expect(ours.map((occurrence) => occurrence.instant)).toEqual(theirs.map((date) => date.getTime()))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
@@ -123,7 +124,7 @@ describe('the wall times of an expression', () => {
         const found = schedule.between(cursor, Date.UTC(2030, 0, 1) - 1, 20_000)
         expect(found.map((occurrence) => occurrence.instant)).toEqual(expected)
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Cursor, parseSchedule, type Schedule, type ZoneRules } from '../../src/schedule/index.js'
+import { propertyRuns } from '../property-runs.js'
 import { isPossible, minuteExpressions } from './arbitraries.js'
 import { fixedTime, intervalLike, isFixedTime, type Shown, text } from './oracle.js'
 
@@ -108,7 +109,7 @@ describe('a schedule in a zone that no country has', () => {
         const labels = [from, ...(hidden.length > 0 ? [hidden[(a * 7_919) % hidden.length] ?? from] : [])].map(text)
         for (const label of labels) check({ instant: from, label }, label)
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     )
   })
 

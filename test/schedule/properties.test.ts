@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Occurrence, parseSchedule, type Schedule, scheduleSpec } from '../../src/schedule/index.js'
+import { propertyRuns } from '../property-runs.js'
 import { isPossible, minuteExpressions, secondExpressions } from './arbitraries.js'
 import { clockTable, type Expected, fixedTime, intervalLike, isFixedTime, type Shown, text } from './oracle.js'
 import { PLACES } from './places.js'
@@ -58,7 +59,7 @@ describe('a schedule, held against every minute of the clock', () => {
           expect(plain(schedule, schedule.between(schedule.cursorAt(from), until, 10_000))).toEqual(expected)
         },
       ),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     )
   })
 
@@ -81,7 +82,7 @@ describe('a schedule, held against every minute of the clock', () => {
           expect(plain(schedule, schedule.latest(cursor, until, 3))).toEqual(expected.slice(-3))
         },
       ),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     )
   })
 
@@ -98,7 +99,7 @@ describe('a schedule, held against every minute of the clock', () => {
         const expected = intervalLike(cron, table).filter(({ instant }) => instant > from && instant <= until)
         expect(plain(schedule, schedule.between(schedule.cursorAt(from), until, 100_000))).toEqual(expected)
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     )
   })
 
@@ -118,7 +119,7 @@ describe('a schedule, held against every minute of the clock', () => {
         expect(plain(schedule, schedule.between(cursor, until, 100_000))).toEqual(expected)
         expect(schedule.count(cursor, until)).toBe(expected.length)
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Cursor, parseSchedule, type Schedule, scheduleSpec, type ZoneRules } from '../../src/schedule/index.js'
+import { propertyRuns } from '../property-runs.js'
 import { isPossible, minuteExpressions } from './arbitraries.js'
 import { isFixedTime, matcher, text } from './oracle.js'
 
@@ -75,7 +76,7 @@ describe('nodes whose zone data differ', () => {
         const expected = labels(begin, cursor.label).filter((label) => label > begin && matches(wallOf(label)))
         expect(decided).toEqual(expected)
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 
@@ -97,7 +98,7 @@ describe('nodes whose zone data differ', () => {
           cursor = visit.cursor
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     )
   })
 
