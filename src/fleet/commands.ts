@@ -114,6 +114,7 @@ export class Commands {
    */
   async run(ref: RunRef): Promise<Run> {
     const { reply } = await this.load({ keys: [{ job: ref.job, key: ref.key }] })
+    throwIfUnreadable(reply, ref.job)
     return reply.runs[0] ?? unknownRun(ref)
   }
 
@@ -132,6 +133,7 @@ export class Commands {
     for (let round = 0; round < ROUNDS; round += 1) {
       this.throwUnlessStarted()
       const { reply } = await this.load({ jobs: [job], requests: [request.id], keys })
+      throwIfUnreadable(reply, job)
       const before = reply.events.find((event) => event.id === request.id)
       if (before !== undefined) return this.ownWord(before, job, doubt)
       const context = this.context(reply, taken)
@@ -242,6 +244,13 @@ function sentence(text: string): string {
 function unknownJob(job: string): never {
   const message = `No node has defined a job '${job}': check the name; a job is known once a node that declares it has started.`
   throw new FleetcronError('JOB_UNKNOWN', message)
+}
+
+export function throwIfUnreadable({ unreadable }: Loaded, job: string): void {
+  const found = unreadable.find((one) => one.job === job)
+  if (found === undefined) return
+  const message = `Job '${job}' cannot be read: ${found.why}. Mend its rows in the store; nothing is decided about it until then.`
+  throw new FleetcronError('JOB_UNREADABLE', message)
 }
 
 function unknownRun({ job, key }: RunRef): never {

@@ -41,6 +41,8 @@ export class Decider {
   async page(session: Session, page: Attendance): Promise<boolean> {
     const { facts, definitions, link } = this.parts
     for (const { header } of page.jobs) definitions.sawJob(header)
+    const names = page.jobs.map(({ header }) => header.job)
+    this.parking.sawRows(names, page.unreadable)
     const taken = new Map<string, Set<string>>()
     const isMine = ({ header: { job }, definition }: Aggregate) =>
       facts.host(job, definition) !== null && this.looker.attendsNow(job) && !this.parking.isParked(job)
@@ -60,6 +62,7 @@ export class Decider {
       const lost = this.losers(decided, results, taken)
       if (lost.length === 0) return again
       const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: lost }))
+      this.parking.sawRows(reply.jobs.keys(), reply.unreadable)
       jobs = lost.flatMap((job) => reply.jobs.get(job) ?? []).filter(isMine)
       now = reply.now
     }

@@ -126,6 +126,10 @@ export class Definitions {
       const { reply } = await this.load(open, true)
       this.sawTime(reply.now)
       membership.learn(reply.nodes, reply.now)
+      looker.sawRows(reply)
+      // What cannot be read is not entered anew over what is there.
+      const unreadable = new Set(reply.unreadable.map(({ job }) => job))
+      open = open.filter((job) => !unreadable.has(job))
       if (this.learnZones(open, reply)) await looker.introduceAgain()
       const changes = open.flatMap((job) => this.decide(job, reply, taken.get(job)) ?? [])
       if (changes.length === 0) return

@@ -61,6 +61,8 @@ export interface FleetEvents {
   'job-defined': { readonly job: string; readonly hash: string }
   /** A job is left alone for a while because of an error; the others go on. */
   'job-parked': { readonly job: string; readonly error: string; readonly untilMs: number }
+  /** A row of the job cannot be read: it is left alone until it can be. Told once for each reason. */
+  'job-unreadable': { readonly job: string; readonly why: string }
 }
 
 export type FleetEventName = keyof FleetEvents

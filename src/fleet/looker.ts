@@ -1,4 +1,4 @@
-import type { Attendance } from '../store/port.js'
+import type { Attendance, Loaded } from '../store/port.js'
 import { Decider } from './decide.js'
 import { isUnavailable } from './link.js'
 import type { Parked } from './parking.js'
@@ -99,6 +99,11 @@ export class Looker {
   /** Leaves one job alone for a while. */
   park(job: string, error: string): void {
     this.decider.parking.park(job, error)
+  }
+
+  /** Which jobs could be read, and which could not. */
+  sawRows(loaded: Pick<Loaded, 'jobs' | 'unreadable'>): void {
+    this.decider.parking.sawRows(loaded.jobs.keys(), loaded.unreadable)
   }
 
   parked(): readonly Parked[] {

@@ -2,7 +2,7 @@ import { FleetcronError } from '../errors.js'
 import { keep } from '../ledger/index.js'
 import type { Aggregate, Definition } from '../ledger/types.js'
 import type { Loaded } from '../store/port.js'
-import type { Commands } from './commands.js'
+import { type Commands, throwIfUnreadable } from './commands.js'
 import { definitionHash, withStoredZone } from './definition-hash.js'
 import { STORED } from './handlers.js'
 import type { Lookups } from './lookups.js'
@@ -170,6 +170,7 @@ export class ScheduleCommands {
   private async load(job: string): Promise<Loaded> {
     const { link, facts } = this.parts
     const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: [job] }))
+    throwIfUnreadable(reply, job)
     return reply
   }
 }
