@@ -4,7 +4,19 @@ import { REQUEST } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Fleet } from '../src/index.js'
-import { Cron, defineHandler, FleetModule, Handler, InjectFleet, type Run, type RunOf } from '../src/nest/index.js'
+import {
+  Cron,
+  defineHandler,
+  FleetHealthIndicator,
+  FleetModule,
+  type FleetModuleOptions,
+  Handler,
+  InjectFleet,
+  Interval,
+  type Run,
+  type RunOf,
+  Timeout,
+} from '../src/nest/index.js'
 import { FLEET } from '../src/nest/tokens.js'
 import { advance, runJob, useTestFleet } from '../src/testing/index.js'
 
@@ -56,8 +68,9 @@ class Scoped {
 async function start(
   providers: (new (...given: never[]) => object)[],
   options: Parameters<typeof useTestFleet>[1] = {},
+  moduleOptions: FleetModuleOptions = { fleet: 'billing', store: undefined, shutdown: 'sigterm' },
 ) {
-  @Module({ imports: [FleetModule.forRoot({ fleet: 'billing', store: undefined, shutdown: 'sigterm' })], providers })
+  @Module({ imports: [FleetModule.forRoot(moduleOptions)], providers })
   class AppModule {}
   const builder = Test.createTestingModule({ imports: [AppModule] })
   const module = await useTestFleet(builder, { now: '2026-11-29T12:00:00Z', ...options }).compile()
@@ -94,7 +107,75 @@ describe('useTestFleet', () => {
   })
 })
 
+describe('what runs on every node', () => {
+  @Injectable()
+  class Caches {
+    @Cron('0 0 * * *', { name: 'daily', timeZone: 'Europe/Helsinki', threshold: 500 })
+    daily(run: Run) {
+      return this.note('daily', run)
+    }
+    @Cron(new Date('2026-11-29T12:00:20Z'), { name: 'moment' })
+    moment(run: Run) {
+      this.note('moment', run)
+    }
+    @Interval('often', 100)
+    often(run: Run) {
+      if (run.scheduledAt.getTime() % 30_000 === 0) this.note('often', run)
+    }
+    @Timeout(45_000)
+    warmUp(run: Run) {
+      this.note('warm-up', run)
+    }
+    @Cron('* * * * * *', { name: 'off', disabled: true })
+    off(run: Run) {
+      this.note('off', run)
+    }
+    private note(name: string, { attempt }: Run) {
+      done.push(name)
+      if (attempt > 1) throw new Error('a timer tries once')
+      return name
+    }
+  }
+
+  /** The same class in local mode, and in a fleet whose jobs stay on every node. */
+  const nodes = [{}, { fleet: 'billing', store: undefined, defaults: { scope: 'node' } }] as const
+
+  it.each(nodes)('is run and goes on with time, by %o, under fake timers, and leaves none behind', async (options) => {
+    vi.useFakeTimers()
+    const app = await start(
+      [Caches],
+      {},
+      'fleet' in options ? { ...options, jobs: { daily: { cron: '0 1 * * *' } } } : options,
+    )
+    expect(vi.getTimerCount()).toBe(0)
+    await advance(app, '1m')
+    expect(done).toEqual(['moment', 'often', 'warm-up', 'often'])
+    const run = await runJob(app, 'daily', { date: '2026-11-29' })
+    expect(run).toMatchObject({ state: 'succeeded', result: '"daily"', scheduledAt: expect.any(Number) })
+    expect(new Date(run.scheduledAt).toISOString()).toBe(`2026-11-2${'fleet' in options ? '8T23' : '8T22'}:00:00.000Z`)
+    await expect(runJob(app, 'off')).rejects.toMatchObject({ code: 'JOB_UNKNOWN' })
+    await app.close()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
 describe('local mode', () => {
+  it('is asked for its fleet in vain under test, too, and says of itself that it is up', async () => {
+    const app = await start([Invoices], {}, {})
+    await expect(app.get<Fleet>(FLEET).trigger('daily-invoices')).rejects.toMatchObject({ code: 'NOT_STARTED' })
+    expect(await app.get(FleetHealthIndicator).isHealthy()).toEqual({ fleet: { status: 'up', mode: 'local' } })
+  })
+
+  it('leaves out a request-scoped provider under test, too', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Statements {
+      @Cron('0 0 * * *', { name: 'statements' })
+      send() {}
+    }
+    const app = await start([Statements], {}, {})
+    await expect(runJob(app, 'statements')).rejects.toMatchObject({ code: 'JOB_UNKNOWN' })
+  })
+
   it('says that there is no fleet to keep schedules', async () => {
     @Module({ imports: [FleetModule.forRoot()], providers: [Digests] })
     class AppModule {}

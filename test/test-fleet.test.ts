@@ -108,6 +108,14 @@ describe('advance', () => {
     expect(made).toEqual(['2026-11-30', '2026-12-01'])
   })
 
+  it('takes in what is due at its last moment', async () => {
+    fleet.job('minutely', { cron: '* * * * *' }, ({ key }) => void made.push(key))
+    await fleet.start()
+    expect(await advance(fleet, '1m')).toEqual(new Date('2026-11-29T12:01:00Z'))
+    await advance(fleet, '1m')
+    expect(made).toEqual(['2026-11-29T12:01Z', '2026-11-29T12:02Z'])
+  })
+
   it('waits for what a handler awaits outside', async () => {
     fleet.job('daily', daily, async () => {
       await new Promise((resolve) => setImmediate(resolve))

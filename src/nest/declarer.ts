@@ -9,7 +9,7 @@ import type { Run } from '../fleet/run.js'
 import { type Found, handlerOf } from './explorer.js'
 import { FleetCronJob } from './fleet-cron-job.js'
 import type { FoundHandler } from './handler.decorator.js'
-import { toFleetJob } from './job-words.js'
+import { timerToFleetJob, toFleetJob } from './job-words.js'
 import { type Named, nameJobs, nameOf, namesToPaste } from './names.js'
 import type { ResolvedModule } from './options.js'
 import type { Timers } from './timers.js'
@@ -37,18 +37,19 @@ export class Declarer {
    * @throws FleetcronError `JOB_DUPLICATE`, `JOB_UNKNOWN`, and whatever an option's check says
    */
   declareAll(found: readonly Found[], foreign: readonly string[]): void {
-    const { fleet, jobs } = this.options
-    const ours = fleet === null ? [] : found.filter((one) => this.scopeOf(one) === 'fleet')
-    const local = found.filter((one) => !ours.includes(one))
-    const named = nameJobs(ours, (line) => this.logger.warn(line))
-    this.checkOverrides([...named.map(({ name }) => name), ...local.map(nameOf)])
-    for (const one of local) {
-      if (fleet !== null) this.checkNode(one)
-      this.timers.add(one, jobs[nameOf(one)])
-    }
+    const { isLocal, jobs } = this.options
+    const ofEveryNode = found.filter((one) => this.scopeOf(one) === 'node')
+    if (!isLocal) for (const one of ofEveryNode) this.checkNode(one)
+    const timers = ofEveryNode.filter((one) => !this.isKept(one))
+    const named = nameJobs(
+      found.filter((one) => !timers.includes(one)),
+      (line) => this.logger.warn(line),
+    )
+    this.checkOverrides([...named.map(({ name }) => name), ...timers.map(nameOf)])
+    for (const one of timers) this.timers.add(one, jobs[nameOf(one)])
     for (const job of named) this.declare(job)
-    if (fleet === null) this.sayLocal(local)
-    else this.sayFleet(named, local, foreign)
+    if (isLocal) this.sayLocal(found)
+    else this.sayFleet(named, ofEveryNode, foreign)
   }
 
   /** The application is up. */
@@ -58,20 +59,27 @@ export class Declarer {
   }
 
   private scopeOf({ declaration: { timing, options } }: Found): 'fleet' | 'node' {
+    if (this.options.isLocal) return 'node'
     const onlyOnce = timing.kind === 'timeout' || (timing.kind === 'cron' && typeof timing.cronTime !== 'string')
     return options.scope ?? (onlyOnce ? 'node' : this.options.scope)
   }
 
+  /** Whether the fleet keeps a job of every node, since it is this node alone. Local mode runs no request-scoped provider. */
+  private isKept({ isStatic }: Found): boolean {
+    return this.options.isSolo && (isStatic || !this.options.isLocal)
+  }
+
   private declare({ name, found }: Named): void {
     const { timing, options } = found.declaration
-    const job = toFleetJob(name, found.declaration, this.options.jobs[name])
+    const isTimer = this.scopeOf(found) === 'node'
+    const job = (isTimer ? timerToFleetJob : toFleetJob)(name, found.declaration, this.options.jobs[name])
     this.fleet.job(name, job, this.onceUp(handlerOf(found, this.moduleRef)))
     this.registry.addCronJob(name, new FleetCronJob(viewOf(name, job, this.fleet)))
-    if (timing.kind === 'timeout') {
-      const key = options.key ?? this.options.fleet?.release
-      if (key === undefined) throw optionInvalid(`job '${name}'`, ONCE_PER_KEY)
-      this.timers.addDelay(timing.ms, () => this.fleet.trigger(name, { key: `timeout:${key}` }))
-    }
+    if (timing.kind !== 'timeout' || job.disabled === true) return
+    const key = options.key ?? this.options.fleet?.release
+    if (isTimer) this.timers.addDelay(timing.ms, () => this.fleet.trigger(name))
+    else if (key === undefined) throw optionInvalid(`job '${name}'`, ONCE_PER_KEY)
+    else this.timers.addDelay(timing.ms, () => this.fleet.trigger(name, { key: `timeout:${key}` }))
   }
 
   /** Gives the fleet what does the work of schedules kept in the store. */

@@ -27,7 +27,7 @@ export class FleetHealthIndicator {
    * how many handlers run here, `abandoned` how many do so without obeying their signal.
    */
   async isHealthy<Key extends string = 'fleet'>(key: Key = 'fleet' as Key): Promise<FleetHealthResult<Key>> {
-    if (this.options.fleet === null) return result(key, { status: 'up', mode: 'local' })
+    if (this.options.isLocal) return result(key, { status: 'up', mode: 'local' })
     const health = this.fleet.health()
     if (health === null) return result(key, { status: 'down', state: 'starting', runs: 0 })
     const { ready, state, store, running, abandoned } = health

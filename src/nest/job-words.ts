@@ -107,6 +107,30 @@ export function toFleetJob(name: string, declaration: Declaration, override: Job
   return override === undefined ? job : { ...job, ...fromOverride(what, override) }
 }
 
+/** What a timer does: it waits for nothing, leaves out what it missed, and is not fenced. */
+const TIMER_TERMS: JobOptions = { concurrency: 100, catchUp: 'skip', fence: false }
+
+/** A timer as a job of a fleet that is one process: with its words, and without the fleet's policies. */
+export function timerToFleetJob(name: string, declaration: Declaration, override: JobOverride | undefined): JobOptions {
+  const { timeZone, utcOffset, disabled, initialDelay, waitForCompletion, overlap } = declaration.options
+  const { timing } = declaration
+  const waits = waitForCompletion ?? overlap === 'skip'
+  const words = { timeZone, utcOffset, disabled, initialDelay, ...(waits ? { waitForCompletion: true } : {}) }
+  const options = Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined))
+  const longEnough = timing.kind === 'interval' ? { ...timing, ms: Math.max(LEAST_PERIOD_MS, timing.ms) } : timing
+  const { cron, every, at, timeZone: zone, enabled } = override ?? {}
+  const timed = Object.entries({ cron, every, at, timeZone: zone, enabled }).filter(([, value]) => value !== undefined)
+  const job = toFleetJob(
+    name,
+    { ...declaration, timing: longEnough, options },
+    override && (Object.fromEntries(timed) as JobOverride),
+  )
+  return { ...job, ...TIMER_TERMS, ...(waits ? { concurrency: 1 } : {}) }
+}
+
+/** The shortest period of a fleet's job. */
+const LEAST_PERIOD_MS = 1_000
+
 /** An override in the words of a fleet's job: a new schedule replaces the old one, whatever its kind. */
 function fromOverride(what: string, override: JobOverride): JobOptions {
   const { enabled, ...terms } = override

@@ -30,7 +30,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   async onApplicationBootstrap(): Promise<void> {
     if (this.options.fleet === null) return
     if (this.options.shutdown === 'sigterm') process.once('SIGTERM', this.terminate)
-    else this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
+    else if (!this.options.isSolo) this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
     await this.start()
     this.setup.applicationIsUp()
   }

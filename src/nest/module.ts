@@ -11,7 +11,7 @@ import { FleetLifecycle } from './lifecycle.js'
 import { nestLogger } from './logger.js'
 import { type FleetModuleAsyncOptions, type FleetModuleOptions, type ResolvedModule, resolveModule } from './options.js'
 import { FleetSetup } from './setup.js'
-import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET } from './tokens.js'
+import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET, SOLO } from './tokens.js'
 
 /** Holds the fleet for the whole application, and finds its jobs: the hooks of a global module come first. */
 @Global()
@@ -48,7 +48,8 @@ export class FleetModule {
 }
 
 const PROVIDERS: Provider[] = [
-  { provide: MODULE, inject: [FLEET_OPTIONS], useFactory: resolveModule },
+  { provide: SOLO, useValue: null },
+  { provide: MODULE, inject: [FLEET_OPTIONS, SOLO], useFactory: resolveModule },
   {
     provide: REAL_FLEET,
     inject: [MODULE],
@@ -58,8 +59,8 @@ const PROVIDERS: Provider[] = [
   {
     provide: FLEET,
     inject: [MODULE, REAL_FLEET, FleetSetup],
-    useFactory: ({ fleet }: ResolvedModule, real: Fleet, setup: FleetSetup): Fleet =>
-      fleet === null ? real : afterReady(real, () => setup.ready()),
+    useFactory: ({ isLocal }: ResolvedModule, real: Fleet, setup: FleetSetup): Fleet =>
+      isLocal ? absentFleet() : afterReady(real, () => setup.ready()),
   },
   { provide: EFFECTS, inject: [MODULE], useFactory: ({ effects }: ResolvedModule) => effects ?? absentEffects() },
   SchedulerRegistry,

@@ -1,5 +1,6 @@
 import type { ModuleMetadata, Type } from '@nestjs/common'
 import type { Effects } from '../effect/port.js'
+import type { Clock } from '../fleet/clock.js'
 import type { JobPolicies } from '../fleet/job-options.js'
 import { type Duration, durationMs, oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 import type { FleetOptions } from '../fleet/options.js'
@@ -72,7 +73,11 @@ export interface FleetModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'>
 
 /** The module's options with every default filled in. */
 export interface ResolvedModule {
-  /** Null: local mode. */
+  /** Whether no fleet is named: every process runs every job. */
+  readonly isLocal: boolean
+  /** Whether the fleet is this process alone, and keeps what runs on every node too. */
+  readonly isSolo: boolean
+  /** Null: local mode, with timers. */
   readonly fleet: FleetOptions | null
   readonly effects: Effects | null
   readonly kinds: { readonly cron: boolean; readonly interval: boolean; readonly timeout: boolean }
@@ -101,9 +106,10 @@ const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
  * The one way from the module's options to what it does. A fleet is meant as soon as `fleet` or `store` stands in the options,
  * also as undefined: a variable that is missing must not turn it off.
  *
+ * @param solo the clock of a fleet that is this process alone; null: none such
  * @throws FleetcronError `OPTION_INVALID`
  */
-export function resolveModule(input: FleetModuleOptions): ResolvedModule {
+export function resolveModule(input: FleetModuleOptions, solo: Clock | null = null): ResolvedModule {
   const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, ...rest } = input as FleetNamedOptions
   const door = {
     kinds: {
@@ -113,13 +119,15 @@ export function resolveModule(input: FleetModuleOptions): ResolvedModule {
     },
     jobs: jobs ?? {},
     effects: rest.effects ?? null,
+    isSolo: solo !== null,
     startup: oneOf('startup', startup ?? MODULE_DEFAULTS.startup, ['wait', 'fail']),
     shutdown: oneOf('shutdown', shutdown ?? MODULE_DEFAULTS.shutdown, ['hooks', 'sigterm']),
     drainMs: drain === undefined ? MODULE_DEFAULTS.drainMs : durationMs('drain', drain, 0),
   }
   if (!('fleet' in input) && !('store' in input)) {
     refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))
-    return { ...door, fleet: null, scope: 'node' }
+    const alone = solo === null ? null : { fleet: 'local', store: 'memory:', ...rest, clock: solo }
+    return { ...door, isLocal: true, fleet: alone, scope: 'node' }
   }
   if (rest.fleet === undefined) {
     throw optionInvalid(
@@ -130,7 +138,8 @@ export function resolveModule(input: FleetModuleOptions): ResolvedModule {
   const { scope, ...defaults } = rest.defaults ?? {}
   return {
     ...door,
-    fleet: { ...rest, defaults },
+    isLocal: false,
+    fleet: { ...rest, defaults, ...(solo === null ? {} : { clock: solo }) },
     scope: oneOf('defaults: scope', scope ?? MODULE_DEFAULTS.scope, ['fleet', 'node']),
   }
 }

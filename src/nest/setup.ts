@@ -41,7 +41,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     @Inject(ModuleRef) moduleRef: ModuleRef,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
-    this.timers = new Timers(registry, moduleRef, options.effects)
+    this.timers = new Timers(registry, moduleRef, options)
     this.declarer = new Declarer(options, fleet, registry, moduleRef, this.timers, this.logger)
   }
 
@@ -51,7 +51,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     const found = findDeclared(this.discovery).filter(({ declaration }) => kinds[declaration.timing.kind])
     this.declarer.declareAll(found, foreign)
     const handlers = findHandlers(this.discovery)
-    if (this.options.fleet !== null) this.declarer.declareHandlers(handlers)
+    if (!this.options.isLocal) this.declarer.declareHandlers(handlers)
     else if (handlers.length > 0) {
       const places = handlers.map(({ place }) => place).join(', ')
       this.logger.warn(

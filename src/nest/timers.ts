@@ -4,7 +4,7 @@ import type { ModuleRef } from '@nestjs/core'
 import type { SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, type CronJobParams } from 'cron'
 import { parseDuration } from '../duration.js'
-import type { Effects } from '../effect/port.js'
+import type { Timer as Delay } from '../fleet/clock.js'
 import { optionInvalid } from '../fleet/option-values.js'
 import { withRun } from '../fleet/run.js'
 import { abortReason } from '../fleet/signal.js'
@@ -12,6 +12,7 @@ import { type Found, handlerOf } from './explorer.js'
 import { FleetCronJob } from './fleet-cron-job.js'
 import { type JobOverride, zoneOf } from './job-words.js'
 import { nameOf } from './names.js'
+import type { ResolvedModule } from './options.js'
 import { type TimerJob, TimerRun } from './timer-run.js'
 
 /** One job as a timer of this process. */
@@ -35,13 +36,13 @@ export class Timers {
   private readonly logger = new Logger('Scheduler')
   private readonly timers = new Map<string, Timer>()
   private readonly later: { readonly ms: number; readonly act: () => Promise<unknown> }[] = []
-  private readonly delays = new Set<NodeJS.Timeout>()
+  private readonly delays = new Set<Delay>()
   private readonly stopping = new AbortController()
 
   constructor(
     private readonly registry: SchedulerRegistry,
     private readonly moduleRef: ModuleRef,
-    private readonly effects: Effects | null,
+    private readonly options: Pick<ResolvedModule, 'effects' | 'fleet'>,
   ) {}
 
   /** Takes a job; a provider that is made per request has no instance that a timer could call. */
@@ -67,7 +68,7 @@ export class Timers {
 
   mount(): void {
     for (const { ms, act } of this.later) {
-      this.delays.add(setTimeout(() => void act().catch((error) => this.logger.error(error)), ms))
+      this.delays.add(this.after(ms, () => void act().catch((error) => this.logger.error(error))))
     }
     for (const timer of this.timers.values()) {
       const { timing } = timer.found.declaration
@@ -82,7 +83,7 @@ export class Timers {
   /** Ends every timer of the registry, also those that the application added. */
   clear(): void {
     this.stopping.abort(abortReason('stop', 'a timer', 'of this node', null))
-    for (const delay of this.delays) clearTimeout(delay)
+    for (const delay of this.delays) delay.cancel()
     for (const key of this.registry.getTimeouts()) this.registry.deleteTimeout(key)
     for (const key of this.registry.getIntervals()) this.registry.deleteInterval(key)
     for (const [key, job] of [...this.registry.getCronJobs()]) {
@@ -114,7 +115,15 @@ export class Timers {
     const start = () => {
       if (this.registry.getCronJobs().get(key) === job) job.start()
     }
-    this.delays.add(setTimeout(start, delayMs))
+    this.delays.add(this.after(delayMs, start))
+  }
+
+  /** By the clock that the fleet was given, if it was given one. */
+  private after(ms: number, act: () => void): Delay {
+    const clock = this.options.fleet?.clock
+    if (clock !== undefined) return clock.after(ms, act)
+    const timer = setTimeout(act, ms)
+    return { cancel: () => clearTimeout(timer) }
   }
 
   /** Calls the method with a run of its own; an error is logged and the timer goes on. */
@@ -130,7 +139,7 @@ export class Timers {
       cron,
       timeZone: zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
       node: `${hostname()}#${process.pid}`,
-      effects: this.effects,
+      effects: this.options.effects,
       log: (line) => this.logger.log(line),
       lastToken: 0,
       since: null,

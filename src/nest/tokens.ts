@@ -18,3 +18,9 @@ export function InjectEffects(): ParameterDecorator & PropertyDecorator {
 /** The module's resolved options, and the fleet itself, for the module's own parts. */
 export const MODULE: unique symbol = Symbol.for('fleetcron/nest/module') as never
 export const REAL_FLEET: unique symbol = Symbol.for('fleetcron/nest/real-fleet') as never
+
+/**
+ * The clock of a fleet that consists of this process alone, as in a test of the application; null: there may be more. What
+ * runs on every node is such a fleet's too, and is kept in its ledger.
+ */
+export const SOLO: unique symbol = Symbol.for('fleetcron/nest/solo') as never

@@ -49,6 +49,8 @@ export class Bench {
       while (this.clock.fireNext(until - this.clock.monotonic())) await this.settle(turns)
       this.clock.pass(until - this.clock.monotonic())
       await this.settle(turns)
+      this.clock.passUnseen()
+      while (this.clock.fireNext(0)) await this.settle(turns)
     })
     return new Date(this.clock.wall())
   }

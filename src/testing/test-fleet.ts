@@ -14,9 +14,10 @@ export interface TestFleetOptions {
 /** Where a test's bench is kept on its fleet; the same for every copy of the package. */
 const BENCH = Symbol.for('fleetcron/testing/bench')
 
-/** The application's fleet as the NestJS door provides it, and the options it was given. */
+/** What the NestJS door provides: the application's fleet, the options it was given, and the clock of a fleet of one process. */
 const REAL_FLEET = Symbol.for('fleetcron/nest/real-fleet')
 const MODULE = Symbol.for('fleetcron/nest/module')
+const SOLO = Symbol.for('fleetcron/nest/solo')
 
 /** An application, or a testing module, of NestJS. */
 export interface TestApplication {
@@ -43,12 +44,12 @@ export interface TestingBuilder {
  */
 export function createTestFleet(options: Partial<FleetOptions> & TestFleetOptions = {}): Fleet {
   const { now = Date.now(), ...others } = options
-  return benched(others, now)
+  return benched(others, clockAt(now))
 }
 
 /**
- * Gives the fleet of a NestJS application a ledger in memory and a clock that stands still, whatever `forRoot` said of its
- * store. Returns the builder.
+ * Gives a NestJS application a fleet with a ledger in memory and a clock that stands still, whatever `forRoot` said of its
+ * store. Jobs that run on every node are that fleet's too, in local mode all of them. Returns the builder.
  *
  * @param options `autoStart: false`: the fleet does not start with the application, but with the first `runJob` or `advance`
  * @example
@@ -59,9 +60,10 @@ export function useTestFleet<Builder extends TestingBuilder>(
   options: TestFleetOptions & { readonly autoStart?: boolean } = {},
 ): Builder {
   const { now = Date.now(), autoStart = true } = options
+  builder.overrideProvider(SOLO).useFactory({ factory: () => clockAt(now) })
   builder.overrideProvider(REAL_FLEET).useFactory({
-    factory: ({ fleet }: { readonly fleet: FleetOptions | null }) => {
-      const made = benched({ logger: false, ...fleet }, now)
+    factory: ({ fleet }: { readonly fleet: FleetOptions & { readonly clock: TestClock } }) => {
+      const made = benched({ logger: false, ...fleet }, fleet.clock)
       if (!autoStart) withhold(made)
       return made
     },
@@ -93,10 +95,13 @@ export function advance(target: TestApplication | Fleet, duration: string | numb
   return benchOf(target).advance(parseDuration(duration, 'advance'))
 }
 
-function benched(options: Partial<FleetOptions>, now: Date | string | number): Fleet {
+function clockAt(now: Date | string | number): TestClock {
   const start = new Date(now).getTime()
   if (Number.isNaN(start)) throw new FleetcronError('OPTION_INVALID', `now: '${String(now)}' is not a moment in time.`)
-  const clock = new TestClock(start)
+  return new TestClock(start)
+}
+
+function benched(options: Partial<FleetOptions>, clock: TestClock): Fleet {
   const store = createMemoryStore({ now: () => clock.wall(), fleet: options.fleet ?? 'test' })
   const fleet = createFleet({ fleet: 'test', logger: false, ...options, store, clock, attends: true })
   // Configurable: the door hands out the fleet behind a proxy, which may then answer with a proxy of the bench.
