@@ -2,6 +2,7 @@ import { FleetcronError } from '../errors.js'
 import { createMemoryStore } from './memory/index.js'
 import type { Store } from './port.js'
 import { createPostgresStore, type PostgresPool } from './postgres/index.js'
+import { createRemoteStore } from './remote/client.js'
 import { createSqliteStore, type SqliteDriver } from './sqlite/index.js'
 
 export interface ResolveOptions {
@@ -11,7 +12,8 @@ export interface ResolveOptions {
 
 /**
  * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, `postgres://user:password@host/database`
- * (with `?schema=` for another schema than `fleetcron`), or `memory:`. It is not opened.
+ * (with `?schema=` for another schema than `fleetcron`), `https://host:port` of a `fleetcron serve` (its token in FLEETCRON_STORE_TOKEN), or
+ * `memory:`. It is not opened.
  * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where the driver is not installed.
  *
  * @example
@@ -29,6 +31,9 @@ export async function resolveStore(url: string, fleet: string, options: ResolveO
     case 'postgres':
     case 'postgresql':
       return postgresStore(url, fleet)
+    case 'http':
+    case 'https':
+      return createRemoteStore({ url, fleet })
     default:
       throw invalid(
         scheme === ''
@@ -64,7 +69,7 @@ function invalid(why: string): FleetcronError {
     'OPTION_INVALID',
     `The option store is not understood: ${why}. ` +
       'Use sqlite:./ledger.db, sqlite:///absolute/ledger.db, ' +
-      'postgres://user:password@host/database or memory:.',
+      'postgres://user:password@host/database, https://host:port or memory:.',
   )
 }
 
