@@ -1,49 +1,11 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEMO_MS, isAlive, KEYS, lastLine, type Played, play, type Result } from './demo/play.js'
 
-const script = join(import.meta.dirname, '../examples/billing/demo.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'fleetcron-demo-test-'))
-
-/** The demonstration gives up by itself before that. */
-const DEMO_MS = 100_000
-
-interface Played {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-interface Result {
-  readonly periods: number
-  readonly customers: number
-  readonly invoices: number
-  readonly duplicates: number
-  readonly missing: number
-  readonly killed: number
-  readonly invoicesBeforeKill: number
-  readonly paused: number
-  readonly lateWritesRefused: number
-  readonly takeoverMs: number
-  readonly pids: readonly number[]
-}
-
-const KEYS = [
-  'periods',
-  'customers',
-  'invoices',
-  'duplicates',
-  'missing',
-  'killed',
-  'invoicesBeforeKill',
-  'paused',
-  'lateWritesRefused',
-  'takeoverMs',
-  'pids',
-]
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -139,6 +101,9 @@ describe('what it refuses', () => {
   it.each([
     ['an unknown option', ['--bogus'], '--bogus'],
     ['an option without its value', ['--seed'], '--seed'],
+    ['a store that is none', ['--store', 'oracle'], '--store is neither sqlite'],
+    ['a server that is not ours to kill', ['--restart-server'], '--restart-server needs a server'],
+    ['a ledger where there is none', ['--plain', '--store', 'postgres'], '--plain keeps no ledger'],
     ['a seed that is no number', ['--seed', 'seven'], "--seed 'seven'"],
     ['an argument', ['now'], "'now'"],
     ['a file that is not there', ['--customers', join(folder, 'nobody.csv')], 'nobody.csv cannot be read (ENOENT)'],
@@ -172,41 +137,10 @@ function expectRefusal({ code, stdout, stderr }: Played, expected: string): void
   expect(stderr.trimEnd().split('\n')).toHaveLength(1)
 }
 
-function play(...args: string[]): Promise<Played> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      stderr += text
-    })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-  })
-}
-
-function lastLine({ stdout, stderr }: Played): Result {
-  const line = stdout.trimEnd().split('\n').at(-1) ?? ''
-  if (!line.startsWith('{')) throw new Error(`the last line is no JSON:\n${stdout}\n${stderr}`)
-  return JSON.parse(line)
-}
-
 function open(keep: string, name: string): Database.Database {
   return new Database(join(keep, name), { readonly: true })
 }
 
 function count(database: Database.Database, sql: string): number {
   return database.prepare(sql).pluck().get() as number
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -6,9 +6,13 @@ import { build } from 'esbuild'
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-/** What stays outside: the driver, which is compiled code, and what NestJS loads only where somebody installed it. */
+/** What stays outside: drivers and what is compiled code, and what NestJS loads only where somebody installed it. */
 const external = [
   'better-sqlite3',
+  'esbuild',
+  'ioredis',
+  'mysql2',
+  'pg',
   '@nestjs/microservices',
   '@nestjs/websockets',
   '@nestjs/platform-express',
@@ -19,7 +23,12 @@ const external = [
 // Each process is one file with all its packages: it starts in half the time, and eight of them start in a demonstration.
 const { outputFiles } = await build({
   absWorkingDir: at('.'),
-  entryPoints: { fleet: 'app/main.ts', plain: 'plain/main.ts', demo: 'demo/demo.ts' },
+  entryPoints: {
+    fleet: 'app/main.ts',
+    plain: 'plain/main.ts',
+    demo: 'demo/demo.ts',
+    servers: 'demo/server-process.ts',
+  },
   outdir: 'dist',
   tsconfig: 'tsconfig.json',
   bundle: true,
@@ -39,6 +48,7 @@ const { runDemo } = await import('./dist/demo.js')
 process.exitCode = await runDemo(process.argv.slice(2), {
   fleetScript: at('dist/fleet.js'),
   plainScript: at('dist/plain.js'),
+  serversScript: at('dist/servers.js'),
   customers: at('customers.csv'),
 })
 

@@ -13,9 +13,9 @@ import { Observer } from './observer.js'
     FleetModule.forRootAsync({
       inject: [CONFIG, DATABASE],
       useFactory: (config: Config, database: Db) => ({
-        fleet: 'billing',
+        fleet: config.fleet,
         service: 'billing',
-        store: `sqlite:${config.ledger}`,
+        store: config.ledger,
         effects: sqlite(database),
         lease: config.leaseMs,
         release: config.release,

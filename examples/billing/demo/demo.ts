@@ -1,20 +1,24 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { FleetcronError } from 'fleetcron'
 import { CsvError } from '../shared/csv.js'
 import { readCustomers } from '../shared/customers.js'
-import { openDatabase, openFile } from '../shared/database.js'
+import { openDatabase } from '../shared/database.js'
 import { Books } from './books.js'
 import { Dice } from './dice.js'
 import { type DemoOptions, readOptions, USAGE, UsageError } from './options.js'
 import { play } from './plot.js'
 import { type Reckoning, reckon, tableOf } from './reckoning.js'
 import { DemoFailure, Stage } from './stage.js'
+import { ledgerPlace, sqlitePlace } from './stores.js'
 import { Story } from './story.js'
 
 /** Two seconds, so that one can watch a takeover; a lease is ten seconds unless a fleet says otherwise. */
 const LEASE_MS = 2_000
 const DEADLINE_MS = 88_000
+/** So much longer where the ledger's server is away meanwhile. */
+const OUTAGE_MS = 30_000
 /** A kill after some and before all invoices needs two. */
 const FEWEST_CUSTOMERS = 2
 /** More could not be billed within the two seconds of a period. */
@@ -24,6 +28,8 @@ export interface Places {
   /** The scripts of the two applications. */
   readonly fleetScript: string
   readonly plainScript: string
+  /** Where servers are started and ended. */
+  readonly serversScript: string
   /** The customers that come with the example. */
   readonly customers: string
 }
@@ -37,7 +43,7 @@ export async function runDemo(args: readonly string[], places: Places): Promise<
     return 0
   } catch (error) {
     const isUsers = error instanceof UsageError || error instanceof CsvError
-    if (!isUsers && !(error instanceof DemoFailure)) throw error
+    if (!isUsers && !(error instanceof DemoFailure || error instanceof FleetcronError)) throw error
     console.error(`demo: ${error.message}`)
     return isUsers ? 2 : 1
   }
@@ -47,48 +53,58 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
   const customersFile = resolve(options.customers ?? places.customers)
   const customers = countCustomers(customersFile)
   const folder = prepareFolder(options.keep)
-  const files = { database: join(folder, 'billing.db'), ledger: join(folder, 'ledger.db') }
+  const database = join(folder, 'billing.db')
+  const ledger = await (options.plain
+    ? sqlitePlace(join(folder, 'ledger.db'), 'plain')
+    : ledgerPlace(options.store, folder, places.serversScript))
   const story = new Story(console.log)
   const stage = new Stage({
     script: options.plain ? places.plainScript : places.fleetScript,
-    config: { ...files, customers: customersFile, leaseMs: LEASE_MS },
+    config: { database, ledger: ledger.url, fleet: ledger.fleet, customers: customersFile, leaseMs: LEASE_MS },
     logs: options.keep === null ? null : join(folder, 'logs'),
     heard: (heard) => story.hear(heard),
   })
+  const deadlineMs = DEADLINE_MS + (options.restartServer ? OUTAGE_MS : 0)
   const deadline = setTimeout(
-    () => stage.fail(new DemoFailure(`not finished within ${DEADLINE_MS / 1000} s`)),
-    DEADLINE_MS,
+    () => stage.fail(new DemoFailure(`not finished within ${deadlineMs / 1000} s`)),
+    deadlineMs,
   )
   const cleanUp = () => {
     if (options.keep === null) rmSync(folder, { recursive: true, force: true })
   }
-  const letGo = endWithSignals(stage, cleanUp)
+  const letGo = endWithSignals(stage, async () => {
+    await ledger.end()
+    cleanUp()
+  })
   try {
     introduce(options, customers)
-    openDatabase(files.database).close()
-    openFile(files.ledger).close()
-    const books = new Books(files, options.plain ? 'plain' : 'fleet')
+    openDatabase(database).close()
+    const books = new Books(database, await ledger.read())
     const guarded = !options.plain
     const dice = new Dice(options.seed)
+    const files = ledger.file === null ? [database] : [database, ledger.file]
+    const server = options.restartServer ? ledger.server : null
     const common = { customers, leaseMs: LEASE_MS, guarded, background: [] }
-    const deeds = await play({ stage, story, dice, books, files: Object.values(files), ...common })
+    const deeds = await play({ stage, story, dice, books, files, server, ...common })
     const pids = stage.nodes.map((node) => node.pid)
-    const reckoning = reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids }, guarded)
-    books.close()
+    const reckoning = await reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids, store: options.store }, guarded)
+    await books.close()
     return report(reckoning, stage, options)
   } finally {
     clearTimeout(deadline)
     await stage.clear()
     stage.fail(new DemoFailure('the play is over'))
+    await ledger.end()
     letGo()
     cleanUp()
   }
 }
 
-function introduce({ seed, plain }: DemoOptions, customers: number): void {
+function introduce({ seed, plain, store }: DemoOptions, customers: number): void {
+  const where = store.replace(/:.*/, ' of the URL given')
   const how = plain
     ? `@nestjs/schedule and a lock that expires after ${LEASE_MS / 1000} s`
-    : `Fleetcron, lease ${LEASE_MS / 1000} s (10 s unless a fleet says otherwise)`
+    : `Fleetcron, ledger in ${where}, lease ${LEASE_MS / 1000} s (10 s unless a fleet says otherwise)`
   console.log(`${customers} customers, a period every 2 s, three processes; ${how}; --seed ${seed}\n`)
 }
 
@@ -130,12 +146,12 @@ function prepareFolder(keep: string | null): string {
 }
 
 /** Ctrl-C, and its likes, leave nothing running and nothing lying about. Returns how to undo that. */
-function endWithSignals(stage: Stage, cleanUp: () => void): () => void {
+function endWithSignals(stage: Stage, cleanUp: () => Promise<void>): () => void {
   const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
   const signals = Object.keys(codes) as (keyof typeof codes)[]
   const end = async (signal: NodeJS.Signals) => {
     await stage.clear()
-    cleanUp()
+    await cleanUp()
     console.error(`demo: ended by ${signal}`)
     process.exit(codes[signal as keyof typeof codes])
   }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isServed, SERVED } from './stores.js'
 
 export interface DemoOptions {
   readonly customers: string | null
@@ -6,6 +7,9 @@ export interface DemoOptions {
   readonly keep: string | null
   readonly json: boolean
   readonly plain: boolean
+  /** `sqlite`, a store whose server is started, or a URL. */
+  readonly store: string
+  readonly restartServer: boolean
 }
 
 export const USAGE = `npm run demo -- [options]
@@ -13,6 +17,8 @@ export const USAGE = `npm run demo -- [options]
   --seed <n>              chooses whom the faults strike, and when; a random one by default
   --keep <folder>         leaves the two databases and the nodes' logs there
   --json                  ends with one line of JSON
+  --store <name or URL>   where the ledger is: sqlite, or postgres, mariadb, redis, remote on a server that is started
+  --restart-server        kills the ledger's server too, in mid-period, and starts it again
   --plain                 the same faults without Fleetcron: @nestjs/schedule and an expiring lock`
 
 /** What the person at the keyboard has to put right: one line, exit code 2. */
@@ -27,12 +33,23 @@ export function readOptions(args: readonly string[], randomSeed: number): DemoOp
   for (const name of ['customers', 'keep'] as const) {
     if (values[name] === '') throw new UsageError(`--${name} needs a path`)
   }
+  const store = readStore(values.store ?? 'sqlite')
+  const plain = values.plain ?? false
+  const restartServer = values['restart-server'] ?? false
+  if (plain && (values.store !== undefined || restartServer)) {
+    throw new UsageError('--plain keeps no ledger: leave --store and --restart-server out')
+  }
+  if (restartServer && !isServed(store)) {
+    throw new UsageError(`--restart-server needs a server of the demonstration's own: --store ${SERVED.join('|')}`)
+  }
   return {
     customers: values.customers ?? null,
     seed: values.seed === undefined ? randomSeed : readSeed(values.seed),
     keep: values.keep ?? null,
     json: values.json ?? false,
-    plain: values.plain ?? false,
+    plain,
+    store,
+    restartServer,
   }
 }
 
@@ -47,12 +64,15 @@ function parse(args: readonly string[]) {
         keep: { type: 'string' },
         json: { type: 'boolean' },
         plain: { type: 'boolean' },
+        store: { type: 'string' },
+        'restart-server': { type: 'boolean' },
         help: { type: 'boolean' },
       },
     })
   } catch (error) {
     const [sentence] = String((error as Error).message).split(/\. |\n/)
-    throw new UsageError(`${sentence}. Known are --customers, --seed, --keep, --json, --plain and --help.`)
+    const known = '--customers, --seed, --keep, --json, --store, --restart-server, --plain and --help'
+    throw new UsageError(`${sentence}. Known are ${known}.`)
   }
 }
 
@@ -60,4 +80,10 @@ function readSeed(text: string): number {
   const seed = Number(text)
   if (/^\d+$/.test(text) && seed <= 0xffff_ffff) return seed
   throw new UsageError(`--seed '${text}' is not a whole number from 0 to 4294967295`)
+}
+
+/** A URL may hold a password: it is not shown. */
+function readStore(text: string): string {
+  if (text === 'sqlite' || isServed(text) || /^[a-z][a-z0-9+.-]*:\/\//.test(text)) return text
+  throw new UsageError(`--store is neither sqlite, ${SERVED.join(', ')} nor the URL of a server`)
 }

@@ -1,46 +1,15 @@
-import { type FromNode, stepOf, type ToNode } from '../shared/messages.js'
-import { type Books, type DefinitionInForce, isFree } from './books.js'
-import type { Dice } from './dice.js'
+import { setTimeout } from 'node:timers/promises'
+import { stepOf } from '../shared/messages.js'
+import { isFree } from './books.js'
+import { close } from './ending.js'
 import type { NodeProcess } from './node-process.js'
+import { type Deeds, PERIOD_WAIT_MS, type Scene, TRIES } from './scene.js'
 import { DemoFailure, type Heard, type Stage } from './stage.js'
-import { clockOf, type Story } from './story.js'
-
-/** What the faults left behind, for the reckoning. */
-export interface Deeds {
-  killed: number
-  /** Invoices of the period at the moment of the kill. */
-  invoicesBeforeKill: number
-  takeoverMs: number
-  paused: number
-  pausedMs: number
-  lateWritesRefused: number
-  /** What was in force before the fourth node joined, when it had joined, and at the end; null where there is no ledger. */
-  definitions: {
-    readonly before: DefinitionInForce
-    readonly joined: DefinitionInForce
-    after: DefinitionInForce | null
-  } | null
-}
-
-export interface Scene {
-  readonly stage: Stage
-  readonly story: Story
-  readonly dice: Dice
-  readonly books: Books
-  readonly files: readonly string[]
-  readonly customers: number
-  readonly leaseMs: number
-  /** Whether late writes are refused, and definitions kept: not without Fleetcron. */
-  readonly guarded: boolean
-  readonly background: Promise<void>[]
-}
+import { clockOf } from './story.js'
 
 const OLD = '1.0.0'
 const NEW = '2.0.0'
 const BOOT_MS = 40_000
-/** A period that everybody waits for begins and ends in this time, also on a machine with other things to do. */
-const PERIOD_WAIT_MS = 20_000
-const TRIES = 5
 const CRASHES = 3
 
 /** Plays every fault once, in the order and at the points that the dice say. */
@@ -54,10 +23,11 @@ export async function play(scene: Scene): Promise<Deeds> {
     pausedMs: 0,
     lateWritesRefused: 0,
     definitions: null,
+    outageMs: null,
   }
   await boot(scene, ['A', 'B', 'C'], OLD)
   await undisturbed(scene)
-  for (const act of dice.shuffled([kill, pause, deploy])) {
+  for (const act of dice.shuffled([kill, pause, deploy, ...(scene.server === null ? [] : [restartServer])])) {
     await act(scene, deeds)
     await undisturbed(scene)
   }
@@ -123,7 +93,7 @@ async function kill(scene: Scene, deeds: Deeds): Promise<void> {
     deeds.invoicesBeforeKill = invoices
     const takeover = async () => {
       const taken = await takeoverOf(scene, period, node, since)
-      deeds.takeoverMs = (scene.books.beganAt(period, taken.attempt) ?? Number.NaN) - at
+      deeds.takeoverMs = ((await scene.books.ledger.beganAt(period, taken.attempt)) ?? Number.NaN) - at
       story.say(taken.node.name, `took over ${deeds.takeoverMs} ms after the kill`)
       await endOf(scene.stage, period, since)
     }
@@ -218,10 +188,10 @@ async function stopped(node: NodeProcess): Promise<void> {
 /** A fourth node brings a changed definition, an old one starts and crashes again and again. */
 async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
   const { stage, story, books, guarded } = scene
-  const before = guarded ? books.definition() : null
+  const before = guarded ? await books.ledger.definition() : null
   story.say('D', `joins with release ${NEW}: its terms of the job have changed`)
   await boot(scene, ['D'], NEW)
-  if (before !== null) deeds.definitions = { before, joined: books.definition(), after: null }
+  if (before !== null) deeds.definitions = { before, joined: await books.ledger.definition(), after: null }
   for (let crash = 1; crash <= CRASHES; crash++) {
     const node = stage.start('E', { release: OLD, broken: true })
     const { code } = await stage.end(node, BOOT_MS)
@@ -230,47 +200,18 @@ async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
   }
 }
 
-/** Lets the last period end and nothing begin any more, then ends every node in good order. */
-async function close(scene: Scene, deeds: Deeds): Promise<void> {
-  const { stage, story, books, guarded, background } = scene
-  await Promise.all(background)
-  await Promise.all(stage.living().map((node) => ask(scene, node, 'hurry', 'hurried')))
-  story.say('', 'the billing is paused: what has begun is finished')
-  if (guarded) await pauseFleet(scene)
-  else await Promise.all(stage.living().map((node) => ask(scene, node, 'pause', 'paused')))
-  if (deeds.definitions !== null) deeds.definitions.after = books.definition()
-  const living = stage.living()
-  for (const node of living) node.signal('SIGTERM')
-  await Promise.all(living.map((node) => stage.end(node, 15_000)))
-}
-
-/** One word to one node pauses the job on all. A run that was due just then would wait for the end of the pause: then once more. */
-async function pauseFleet(scene: Scene): Promise<void> {
-  const { stage, books } = scene
-  const [node] = stage.living()
-  for (let tries = 1; node !== undefined && tries <= TRIES; tries++) {
-    await ended(scene, () => books.runsIn('queued') + books.runsIn('running'))
-    await ask(scene, node, 'pause', 'paused')
-    await ended(scene, () => books.runsIn('running'))
-    if (books.runsIn('queued') === 0) return
-    await ask(scene, node, 'resume', 'resumed')
-  }
-  throw new DemoFailure(`${TRIES} times a period began in the moment of the pause: this machine is too busy`)
-}
-
-/** Waits until none is left. */
-async function ended({ stage }: Scene, left: () => number): Promise<void> {
-  while (left() > 0) await stage.next('ended', { what: 'a run ends', withinMs: PERIOD_WAIT_MS })
-}
-
-async function ask(
-  { stage }: Scene,
-  node: NodeProcess,
-  question: ToNode['type'],
-  answer: FromNode['type'],
-): Promise<void> {
+/** Kills the ledger's server in mid-period, as a power cut does, and starts it again after as much as two leases. */
+async function restartServer(scene: Scene, deeds: Deeds): Promise<void> {
+  const { stage, story, dice, server, leaseMs } = scene
+  if (server === null) return
+  const { node, period } = await inMidPeriod(scene)
   const since = stage.history.length
-  const accept = (heard: Heard) => heard.node === node
-  node.send({ type: question })
-  await stage.next(answer, { what: `${node.name} has ${answer}`, withinMs: PERIOD_WAIT_MS, since, accept })
+  const killedAt = performance.now()
+  story.say(node.name, `works on period ${clockOf(period)} while the server of the ledger is killed`)
+  await server.kill()
+  await setTimeout(dice.next() * 2 * leaseMs)
+  await server.again()
+  deeds.outageMs = Math.round(performance.now() - killedAt)
+  story.say('', `the server of the ledger is back after ${deeds.outageMs} ms`)
+  await endOf(stage, period, since)
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Books, PeriodRow } from './books.js'
-import type { Deeds } from './plot.js'
+import type { Deeds } from './scene.js'
 import { clockOf } from './story.js'
 import { formatTable } from './table.js'
 
@@ -17,6 +17,10 @@ export interface Result {
   readonly lateWritesRefused: number
   readonly takeoverMs: number
   readonly pids: readonly number[]
+  /** Where the ledger was, unless it was in a SQLite file. */
+  readonly store?: string
+  /** How often its server was killed and started again, where that was asked for. */
+  readonly serverRestarts?: number
 }
 
 /** A sentence, and whether it is true. */
@@ -34,12 +38,13 @@ export interface Facts {
   readonly customers: number
   readonly leaseMs: number
   readonly pids: readonly number[]
+  readonly store: string
 }
 
-/** Counts what stands in the two files, and says of each promise whether it was kept. */
-export function reckon(facts: Facts, guarded: boolean): Reckoning {
-  const { books, deeds, customers, pids } = facts
-  const rows = books.periods(customers)
+/** Counts what stands in business database and ledger, and says of each promise whether it was kept. */
+export async function reckon(facts: Facts, guarded: boolean): Promise<Reckoning> {
+  const { books, deeds, customers, pids, store } = facts
+  const rows = await books.periods(customers)
   const sum = (count: (row: PeriodRow) => number) => rows.reduce((total, row) => total + count(row), 0)
   const result: Result = {
     periods: rows.length,
@@ -53,6 +58,8 @@ export function reckon(facts: Facts, guarded: boolean): Reckoning {
     lateWritesRefused: deeds.lateWritesRefused,
     takeoverMs: deeds.takeoverMs,
     pids,
+    ...(store !== 'sqlite' && { store: store.replace(/:.*/, '') }),
+    ...(deeds.outageMs !== null && { serverRestarts: 1 }),
   }
   return { rows, result, checks: guarded ? promises(facts, rows, result) : faults(facts, result) }
 }
@@ -83,7 +90,13 @@ function promises({ books, deeds, customers, leaseMs }: Facts, rows: readonly Pe
       'the changed definition was entered once, and crashing old nodes flipped nothing',
       wasEnteredOnce(deeds.definitions),
     ],
+    ...serverCheck(deeds),
   ]
+}
+
+function serverCheck({ outageMs }: Deeds): Check[] {
+  if (outageMs === null) return []
+  return [[`the server of the ledger was killed in mid-period, and away for ${outageMs} ms`, outageMs > 0]]
 }
 
 /** What has to be seen without it. */

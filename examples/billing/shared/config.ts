@@ -2,8 +2,10 @@
 export interface Config {
   /** Path of the SQLite file with the invoices. */
   readonly database: string
-  /** Path of the SQLite file with the ledger (or, in the plain application, the lock). */
+  /** URL of the ledger (in the plain application the path of the SQLite file with the lock). */
   readonly ledger: string
+  /** Name of the fleet: demonstrations that share a server do not share a ledger. */
+  readonly fleet: string
   /** Path of customers.csv. */
   readonly customers: string
   /** How long a silent node is believed to be alive, milliseconds. */
@@ -18,6 +20,7 @@ export function toEnvironment(config: Config): Record<string, string> {
   return {
     BILLING_DATABASE: config.database,
     BILLING_LEDGER: config.ledger,
+    BILLING_FLEET: config.fleet,
     BILLING_CUSTOMERS: config.customers,
     BILLING_LEASE_MS: String(config.leaseMs),
     BILLING_RELEASE: config.release,
@@ -34,6 +37,7 @@ export function fromEnvironment(environment: NodeJS.ProcessEnv = process.env): C
   return {
     database: read('BILLING_DATABASE'),
     ledger: read('BILLING_LEDGER'),
+    fleet: read('BILLING_FLEET'),
     customers: read('BILLING_CUSTOMERS'),
     leaseMs: Number(read('BILLING_LEASE_MS')),
     release: read('BILLING_RELEASE'),

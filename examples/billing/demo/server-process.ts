@@ -1,0 +1,3 @@
+import { main } from '../../../test/servers/warden.js'
+
+await main()

@@ -1,0 +1,44 @@
+// Plays the demonstration with one seed after the other and keeps its lines of JSON, each with its seed, in
+// examples/billing/results/<store>.jsonl: npm run demo:seeds -- --store postgres --seeds 1-10 [--restart-server]
+// Ends with code 1 at the first seed that goes wrong; its lines so far are kept.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'sqlite' },
+    seeds: { type: 'string', default: '1-10' },
+    'restart-server': { type: 'boolean', default: false },
+  },
+})
+const [, first, last] = /^(\d+)-(\d+)$/.exec(values.seeds) ?? []
+if (first === undefined || !/^[a-z]+$/.test(values.store)) {
+  console.error('For example: npm run demo:seeds -- --store postgres --seeds 1-10')
+  process.exit(2)
+}
+
+const demo = fileURLToPath(new URL('../examples/billing/demo.mjs', import.meta.url))
+const results = new URL('../examples/billing/results/', import.meta.url)
+mkdirSync(results, { recursive: true })
+const file = new URL(`${values.store}${values['restart-server'] ? '-restarted' : ''}.jsonl`, results)
+const lines = []
+for (let seed = Number(first); seed <= Number(last); seed++) {
+  const words = ['--store', values.store, '--seed', String(seed), '--json']
+  if (values['restart-server']) words.push('--restart-server')
+  const { status, stdout } = spawnSync(process.execPath, [demo, ...words], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const line = stdout.trimEnd().split('\n').at(-1) ?? ''
+  if (status !== 0) {
+    console.error(stdout)
+    console.error(`seed ${seed} ended with code ${status}`)
+    process.exit(1)
+  }
+  const { pids, ...result } = JSON.parse(line)
+  lines.push(JSON.stringify({ seed, ...result, processes: pids.length }))
+  console.log(lines.at(-1))
+  writeFileSync(file, `${lines.join('\n')}\n`)
+}
