@@ -10,8 +10,10 @@ import { Log } from './log.js'
 import { Looker } from './looker.js'
 import { Membership } from './membership.js'
 import type { HostedJob, NodeOptions } from './node.js'
+import { FLEET_DEFAULTS } from './options.js'
 import type { NodeFacts, Parts } from './parts.js'
 import { Remarks } from './remarks.js'
+import { Retention } from './retention.js'
 import { type SessionLoss, Sessions } from './session.js'
 import { Settling } from './settling.js'
 
@@ -42,6 +44,7 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.looker = new Looker(parts)
   parts.beats = new Beats(parts)
   parts.remarks = new Remarks(parts)
+  parts.retention = new Retention(parts)
   events.on('store-back', () => {
     parts.settling.nudge()
     parts.looker.nudge()
@@ -67,9 +70,10 @@ function factsOf(options: NodeOptions): NodeFacts {
     fleet: options.fleet,
     service: options.service,
     label: options.label,
-    leaseMs: options.leaseMs ?? 10_000,
-    maxRuns: options.maxRuns ?? 100,
-    attends: options.attends ?? true,
+    leaseMs: options.leaseMs ?? FLEET_DEFAULTS.leaseMs,
+    maxRuns: options.maxRuns ?? FLEET_DEFAULTS.maxRuns,
+    retentionMs: options.retentionMs === undefined ? FLEET_DEFAULTS.retentionMs : options.retentionMs,
+    attends: options.attends ?? FLEET_DEFAULTS.attends,
     release: options.release ?? null,
     zones: options.zones,
     zoneData: options.zoneData ?? 'unknown',

@@ -58,6 +58,8 @@ export interface FleetEvents {
   'clock-differs': { readonly byMs: number }
   /** Another node evaluates time zones by other data. */
   'zone-data-differs': { readonly mine: string; readonly theirs: string; readonly label: string }
+  /** Rows older than the fleet keeps were removed by this node. */
+  pruned: { readonly rows: number; readonly before: number }
   'job-defined': { readonly job: string; readonly hash: string }
   /** A job is left alone for a while because of an error; the others go on. */
   'job-parked': { readonly job: string; readonly error: string; readonly untilMs: number }

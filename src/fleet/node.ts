@@ -97,6 +97,8 @@ export interface NodeOptions {
   readonly leaseMs?: number
   /** Runs this node takes at a time. Default 100. */
   readonly maxRuns?: number
+  /** How long what has ended is kept; null: for good. Default 90 days. */
+  readonly retentionMs?: number | null
   /** Whether it runs handlers; false: it defines, asks and looks. Default true. */
   readonly attends?: boolean
   readonly release?: string | null

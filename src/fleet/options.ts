@@ -24,6 +24,11 @@ export interface FleetOptions {
   readonly lease?: Duration
   /** Runs this node takes at a time. Default 100. */
   readonly maxRuns?: number
+  /**
+   * How long runs that ended and events are kept; `false`: for good. What somebody asked for stays 7 days at least. Pruning
+   * never makes an occurrence runnable again. Default `'90d'`, from 1 day to 10 years.
+   */
+  readonly retention?: Duration | false
   /** False: this node defines, asks and looks, but runs nothing. Default true. */
   readonly attends?: boolean
   /** Policies for every job that does not name its own. */
@@ -46,6 +51,7 @@ export interface ResolvedFleet {
   readonly label: string
   readonly leaseMs: number
   readonly maxRuns: number
+  readonly retentionMs: number | null
   readonly attends: boolean
   readonly defaults: JobPolicies
   readonly timeZone: string | undefined
@@ -54,7 +60,7 @@ export interface ResolvedFleet {
 }
 
 /** A fleet's defaults, once. */
-export const FLEET_DEFAULTS = { leaseMs: 10_000, maxRuns: 100, attends: true } as const
+export const FLEET_DEFAULTS = { leaseMs: 10_000, maxRuns: 100, retentionMs: 90 * 86_400_000, attends: true } as const
 
 const KEYS = [
   'fleet',
@@ -64,6 +70,7 @@ const KEYS = [
   'nodeLabel',
   'lease',
   'maxRuns',
+  'retention',
   'attends',
   'defaults',
   'timeZone',
@@ -87,6 +94,10 @@ const FOREIGN: Readonly<Record<string, string>> = {
   maxConcurrency: 'maxRuns',
   lockDuration: 'lease',
   ttl: 'lease',
+  history: 'retention',
+  maxAge: 'retention',
+  archive: 'retention',
+  deleteAfter: 'retention',
   leaseMs: 'lease',
   app: 'service',
   label: 'nodeLabel',
@@ -113,12 +124,20 @@ export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: 
     label: nodeLabel === undefined ? around.label : textOf(what('nodeLabel'), nodeLabel, 200),
     leaseMs: lease === undefined ? FLEET_DEFAULTS.leaseMs : durationMs(what('lease'), lease, 1_000, 600_000),
     maxRuns: maxRuns === undefined ? FLEET_DEFAULTS.maxRuns : wholeNumber(what('maxRuns'), maxRuns, 1, 10_000),
+    retentionMs: retentionOf(what('retention'), input.retention),
     attends: attends === undefined ? FLEET_DEFAULTS.attends : flag(what('attends'), attends),
     defaults: checkDefaults(input.defaults ?? {}),
     timeZone,
     release: release === undefined ? null : textOf(what('release'), release, 200),
     logger: logger === false ? null : (logger ?? stderr),
   }
+}
+
+const DAY_MS = 86_400_000
+
+function retentionOf(what: string, retention: FleetOptions['retention']): number | null {
+  if (retention === undefined) return FLEET_DEFAULTS.retentionMs
+  return retention === false ? null : durationMs(what, retention, DAY_MS, 3_660 * DAY_MS)
 }
 
 /** The variable is read only when the option is not there at all: one that is there and undefined was meant to be set. */

@@ -13,6 +13,7 @@ import type { Looker } from './looker.js'
 import type { Membership } from './membership.js'
 import type { HostedJob } from './node.js'
 import type { Remarks } from './remarks.js'
+import type { Retention } from './retention.js'
 import type { Session, Sessions } from './session.js'
 import type { Settling } from './settling.js'
 
@@ -24,6 +25,8 @@ export interface NodeFacts {
   readonly label: string
   readonly leaseMs: number
   readonly maxRuns: number
+  /** How long the history is kept; null: for good. */
+  readonly retentionMs: number | null
   readonly attends: boolean
   readonly release: string | null
   readonly zones: ZoneData | undefined
@@ -54,6 +57,7 @@ export interface Parts {
   readonly beats: Beats
   readonly effectTables: EffectTables
   readonly remarks: Remarks
+  readonly retention: Retention
   /** Fires when the node stops: every pause ends. */
   readonly stopping: AbortSignal
 }

@@ -75,7 +75,12 @@ describe('the page of options', () => {
     ['### Policies', jobDefaults()],
     [
       '## Fleet',
-      { lease: duration(FLEET_DEFAULTS.leaseMs), maxRuns: FLEET_DEFAULTS.maxRuns, attends: FLEET_DEFAULTS.attends },
+      {
+        lease: duration(FLEET_DEFAULTS.leaseMs),
+        maxRuns: FLEET_DEFAULTS.maxRuns,
+        retention: duration(FLEET_DEFAULTS.retentionMs),
+        attends: FLEET_DEFAULTS.attends,
+      },
     ],
     [
       '## NestJS module',
@@ -116,7 +121,8 @@ function jobDefaults(): Record<string, unknown> {
   }
 }
 
-/** Hours where they are whole, else seconds. */
+/** Days or hours where they are whole, else seconds. */
 function duration(ms: number): string {
+  if (ms % 86_400_000 === 0) return `${ms / 86_400_000}d`
   return ms % 3_600_000 === 0 ? `${ms / 3_600_000}h` : `${ms / 1_000}s`
 }
