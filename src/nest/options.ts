@@ -126,7 +126,7 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
   }
   if (!('fleet' in input) && !('store' in input)) {
     refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))
-    const alone = solo === null ? null : { fleet: 'local', store: 'memory:', ...rest, clock: solo }
+    const alone = solo === null ? null : { ...rest, fleet: 'local', store: 'memory:', clock: solo }
     return { ...door, isLocal: true, fleet: alone, scope: 'node' }
   }
   if (rest.fleet === undefined) {
