@@ -2,17 +2,22 @@ import { FleetcronError } from '../errors.js'
 import { createMemoryStore } from './memory/index.js'
 import type { Store } from './port.js'
 import { createPostgresStore, type PostgresPool } from './postgres/index.js'
+import { createRedisStore } from './redis/index.js'
+import { clientOf, type RedisDriver } from './redis/url.js'
 import { createRemoteStore } from './remote/client.js'
 import { createSqliteStore, type SqliteDriver } from './sqlite/index.js'
 
 export interface ResolveOptions {
   /** The clock of a store without a server, epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number
+  /** Whether `open` makes and upgrades the schema; false: it verifies, and says what is missing. Default: true. */
+  readonly autoMigrate?: boolean
 }
 
 /**
  * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, `postgres://user:password@host/database`
- * (with `?schema=` for another schema than `fleetcron`), `https://host:port` of a `fleetcron serve` (its token in FLEETCRON_STORE_TOKEN), or
+ * (with `?schema=` for another schema than `fleetcron`), `redis://user:password@host` (`rediss:` by TLS, `valkey:`,
+ * `valkeys:`; with `?prefix=`), `https://host:port` of a `fleetcron serve` (its token in FLEETCRON_STORE_TOKEN), or
  * `memory:`. It is not opened.
  * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where the driver is not installed.
  *
@@ -21,16 +26,22 @@ export interface ResolveOptions {
  */
 export async function resolveStore(url: string, fleet: string, options: ResolveOptions = {}): Promise<Store> {
   const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? []
+  const { now, autoMigrate = true } = options
   switch (scheme.toLowerCase()) {
     case 'memory':
-      return createMemoryStore({ fleet, ...options })
+      return createMemoryStore({ fleet, ...(now && { now }) })
     case 'sqlite': {
       const path = pathOf(url.slice('sqlite:'.length))
       return createSqliteStore({ path, fleet, driver: await sqliteDriver(path), ...options })
     }
     case 'postgres':
     case 'postgresql':
-      return postgresStore(url, fleet)
+      return postgresStore(url, fleet, autoMigrate)
+    case 'redis':
+    case 'rediss':
+    case 'valkey':
+    case 'valkeys':
+      return redisStore(url, fleet)
     case 'http':
     case 'https':
       return createRemoteStore({ url, fleet })
@@ -69,7 +80,7 @@ function invalid(why: string): FleetcronError {
     'OPTION_INVALID',
     `The option store is not understood: ${why}. ` +
       'Use sqlite:./ledger.db, sqlite:///absolute/ledger.db, ' +
-      'postgres://user:password@host/database, https://host:port or memory:.',
+      'postgres://user:password@host/database, redis://user:password@host, https://host:port or memory:.',
   )
 }
 
@@ -113,7 +124,7 @@ function notInstalled(cause: unknown): never {
 /** Connections for the loop, beside the one that beats keep. */
 const POOL_SIZE = 5
 
-async function postgresStore(text: string, fleet: string): Promise<Store> {
+async function postgresStore(text: string, fleet: string, autoMigrate: boolean): Promise<Store> {
   const url = postgresUrl(text)
   const schema = url.searchParams.get('schema')
   url.searchParams.delete('schema')
@@ -137,7 +148,7 @@ async function postgresStore(text: string, fleet: string): Promise<Store> {
     pool = null
     await ended?.end()
   }
-  return createPostgresStore({ pool: { connect, options }, fleet, ...(schema && { schema }), closed })
+  return createPostgresStore({ pool: { connect, options }, fleet, ...(schema && { schema }), autoMigrate, closed })
 }
 
 /** The error of `new URL` shows what it was given, the password too: it is not handed on. */
@@ -170,6 +181,22 @@ async function postgresPool(): Promise<new (options: PoolOptions) => OwnPool> {
     return pg.Pool
   } catch (cause) {
     const message = 'A ledger in Postgres needs the driver pg, which is not installed: npm install pg.'
+    throw new FleetcronError('DRIVER_MISSING', message, { cause })
+  }
+}
+
+async function redisStore(url: string, fleet: string): Promise<Store> {
+  const found = clientOf(url, await redisDriver())
+  if (typeof found === 'string') throw invalid(found)
+  return createRedisStore({ ...found, fleet })
+}
+
+async function redisDriver(): Promise<RedisDriver> {
+  try {
+    const { Redis, Cluster } = await import('ioredis')
+    return { Redis, Cluster }
+  } catch (cause) {
+    const message = 'A ledger in Redis or Valkey needs the driver ioredis, which is not installed: npm install ioredis.'
     throw new FleetcronError('DRIVER_MISSING', message, { cause })
   }
 }

@@ -40,6 +40,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedule'],
   commander: ['cli'],
   'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve'],
+  ioredis: ['store/resolve'],
   pg: ['store/resolve'],
   '@nestjs/common': ['nest'],
   '@nestjs/core': ['nest'],

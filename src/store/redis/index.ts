@@ -1,0 +1,126 @@
+import { FleetcronError } from '../../errors.js'
+import type { Store, StoreInfo } from '../port.js'
+import { attend } from './attend.js'
+import { beat } from './beat.js'
+import { attended, Calls } from './calls.js'
+import { commit } from './commit.js'
+import { connectionLike, type RedisClient } from './driver.js'
+import { infoOf, inspect, isClusterNode } from './info.js'
+import type { Ledger } from './ledger.js'
+import { Line } from './line.js'
+import { load } from './load.js'
+import { baseOf } from './names.js'
+import { events, jobs, prune, runs } from './people.js'
+import { settle } from './settle.js'
+
+export type { RedisClient, RedisConnection } from './driver.js'
+
+export interface RedisStoreOptions {
+  /** `new Redis(…)` or `new Cluster(…)` of the package ioredis: connections are made like it; it is neither used nor closed. */
+  readonly client: RedisClient
+  /** The fleet whose rows are seen: one database may hold several. */
+  readonly fleet: string
+  /** Keys begin with `{<prefix>:<fleet>}:`. Default: `fleetcron`. */
+  readonly prefix?: string
+  /** How long a call waits for its answer, in ms. Default: 5000. */
+  readonly callMs?: number
+}
+
+/**
+ * A ledger in Redis 6.2 or later, or in Valkey; single, behind Sentinels, or in a Cluster, where all keys of a fleet are in
+ * one slot. Every call is one Lua script and one round trip. Three connections: for the loop, for beats, and for wakes.
+ *
+ * @example
+ * const store = createRedisStore({ client: new Redis(process.env.REDIS_URL), fleet: 'billing' })
+ */
+export function createRedisStore(options: RedisStoreOptions): Store {
+  const { fleet, prefix = 'fleetcron', callMs = 5_000 } = options
+  const base = baseOf(prefix, fleet)
+  const calls = new Calls({ base, place: placeOf(options.client), callMs })
+  const serial = new Serial()
+  let ledger: Ledger | null = null
+  let users = 0
+
+  async function connect(): Promise<StoreInfo> {
+    ledger ??= await ledgerOf(options.client, calls)
+    const facts = await inspect(calls, ledger.main, isSentinel(options.client))
+    return infoOf(calls, ledger.main, facts)
+  }
+  function close(): void {
+    ledger?.main.disconnect()
+    ledger?.line.close()
+    ledger = null
+  }
+  function ready<T>(act: (ledger: Ledger) => Promise<T>): Promise<T> {
+    if (users > 0 && ledger) return act(ledger)
+    return Promise.reject(new FleetcronError('STORE_UNAVAILABLE', `The ledger ${calls.place} is not open.`))
+  }
+
+  return {
+    open: () =>
+      serial.run(async () => {
+        try {
+          const info = await connect()
+          users++
+          return info
+        } catch (error) {
+          if (users === 0) close()
+          throw error
+        }
+      }),
+    close: () =>
+      serial.run(async () => {
+        if (users === 0 || --users > 0) return
+        close()
+      }),
+    attend: (session, query) => ready((on) => attend(on, session, query)),
+    load: (query) => ready((on) => load(on, query)),
+    commit: (session, read, changes) => ready((on) => commit(on, session, read, changes)),
+    settle: (settlements) => ready((on) => settle(on, settlements)),
+    beat: (session, sent) => ready((on) => beat(on, session, sent)),
+    subscribe: (wake) => ready((on) => on.line.subscribe(wake)),
+    jobs: (query) => ready((on) => jobs(on, query)),
+    runs: (query) => ready((on) => runs(on, query)),
+    events: (query) => ready((on) => events(on, query)),
+    prune: (query) => ready((on) => prune(on, query)),
+  }
+}
+
+/** Connects; a client that does not know whether it leads to a Cluster finds out first. */
+async function ledgerOf(client: RedisClient, calls: Calls): Promise<Ledger> {
+  const first = attended(connectionLike(client, 'fleetcron'))
+  if (!client.asCluster) return { calls, main: first, line: new Line(calls, client) }
+  try {
+    if (!(await isClusterNode(calls, first))) return { calls, main: first, line: new Line(calls, client) }
+  } catch (error) {
+    first.disconnect()
+    throw error
+  }
+  first.disconnect()
+  const cluster = client.asCluster()
+  return { calls, main: attended(connectionLike(cluster, 'fleetcron')), line: new Line(calls, cluster) }
+}
+
+function isSentinel({ options }: RedisClient): boolean {
+  return Array.isArray(options?.sentinels) && options.sentinels.length > 0
+}
+
+/** Where a client leads, without who goes there. */
+function placeOf(client: RedisClient): string {
+  const { options = {} } = client
+  if (client.isCluster === true) return 'in a Redis Cluster'
+  if (isSentinel(client)) return `${String(options.name)} behind Redis Sentinels`
+  if (typeof options.path === 'string') return `redis at ${options.path}`
+  return `redis at ${options.host ?? 'localhost'}:${options.port ?? 6379}`
+}
+
+/** One after the other: two nodes of one process that open one store at once connect once. */
+class Serial {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(act, act)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+}

@@ -1,0 +1,68 @@
+import type { Settlement } from '../../ledger/types.js'
+import type { SettleResult } from '../port.js'
+import { script } from './calls.js'
+import type { Ledger } from './ledger.js'
+import { runArguments } from './rows.js'
+import { SETTLE } from './scripts/settle.js'
+
+const SCRIPT = script(SETTLE)
+
+/** Settlements of one script; others are served before the next one. */
+const PART = 250
+
+type Word = 's' | 'l' | 'x'
+
+type Answer = readonly [incarnation: string, writes: number, words: readonly Word[], woken: readonly number[]]
+
+const RESULTS = { s: 'settled', l: 'late', x: 'lost' } as const satisfies Record<Word, SettleResult>
+
+export async function settle(ledger: Ledger, settlements: readonly Settlement[]): Promise<readonly SettleResult[]> {
+  const { calls, main, line } = ledger
+  const results = new Map<Settlement, SettleResult>()
+  for (const part of inParts(settlements)) {
+    const [incarnation, writes, words, woken] = await calls.run<Answer>(main, SCRIPT, [
+      ...calls.history(),
+      line.channel,
+      line.self,
+      part.length,
+      ...part.flatMap(settlementArguments),
+    ])
+    calls.learn(incarnation, writes)
+    line.wake(woken)
+    for (const [index, each] of part.entries()) results.set(each, RESULTS[words[index] ?? 'x'])
+  }
+  return settlements.map((each) => results.get(each) ?? 'lost')
+}
+
+function settlementArguments(each: Settlement) {
+  const { job, key, token, attemptId, failures, wakeAt, succeededUntil, tokenFloor, run } = each
+  return [
+    job,
+    key,
+    token,
+    attemptId,
+    failures,
+    wakeAt ?? '',
+    succeededUntil ?? '',
+    tokenFloor ?? '',
+    ...runArguments(run),
+    JSON.stringify(run),
+  ]
+}
+
+/** A run that is settled more than once is so in one part after the other. */
+function inParts(settlements: readonly Settlement[]): Settlement[][] {
+  const parts: Settlement[][] = []
+  let names = new Set<string>()
+  for (const each of new Set(settlements)) {
+    const name = `${each.key}\0${each.job}`
+    const last = parts.at(-1)
+    if (last && last.length < PART && !names.has(name)) last.push(each)
+    else {
+      parts.push([each])
+      names = new Set()
+    }
+    names.add(name)
+  }
+  return parts
+}
