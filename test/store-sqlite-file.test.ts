@@ -203,3 +203,22 @@ describe('data that SQLite refuses', () => {
     expect(read && (await commit(change('c3', read)))).toMatchObject({ results: [{ outcome: 'won' }] })
   })
 })
+
+describe('a job with much data in its queue', () => {
+  it('is loaded with as many waiting runs as are light together, and always with the first of each lane', async () => {
+    const { store, commit } = await openStore()
+    const data = (kb: number) => JSON.stringify('x'.repeat(kb * 1_024))
+    const heavy = Array.from({ length: 100 }, (_, i) =>
+      queued('billing:a', `m${i}`, { lane: 'manual', position: i, data: data(63) }),
+    )
+    const light = Array.from({ length: 100 }, (_, i) => queued('billing:a', `s${i}`, { position: i }))
+    const giant = queued('billing:a', 'giant', { lane: 'backlog', data: data(1_000) })
+    await commit(creation('c', 'billing:a', { runs: [...heavy, ...light, giant].map(fresh) }))
+    const { jobs } = await store.load({ jobs: ['billing:a'] })
+    const keys = (lane: string) =>
+      (jobs.get('billing:a')?.runs ?? []).filter((run) => run.lane === lane).map((run) => run.key)
+    expect(keys('schedule')).toEqual(light.map((run) => run.key))
+    expect(keys('manual')).toEqual(heavy.slice(0, 5).map((run) => run.key))
+    expect(keys('backlog')).toEqual(['giant'])
+  })
+})

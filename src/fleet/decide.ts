@@ -2,6 +2,7 @@ import { attend } from '../ledger/index.js'
 import type { Aggregate, Change, EndedSession, Run } from '../ledger/types.js'
 import type { Attendance, CommitResult } from '../store/port.js'
 import { describeError } from './attempt-error.js'
+import { inBatches } from './batches.js'
 import type { AttemptRef } from './events.js'
 import { shutOut } from './fence.js'
 import type { Looker } from './looker.js'
@@ -53,13 +54,18 @@ export class Decider {
       const decided = this.decide(session, jobs, now, page.ended, taken)
       if (decided.length === 0) return again
       if (!session.believed() || round === ROUNDS) return true
-      const results = await this.commit(session, now, decided)
-      if (results === 'expired') {
-        this.looker.tooMuch()
-        return true
+      const lost: string[] = []
+      for (const [index, batch] of inBatches(decided).entries()) {
+        // What is left when half the time of a commit has passed is decided anew rather than refused.
+        if (index > 0 && !this.isInTime(session, now)) return true
+        const results = await this.commit(session, now, batch)
+        if (results === 'expired') {
+          this.looker.tooMuch()
+          return true
+        }
+        again = this.won(session, now, batch, results) || again
+        lost.push(...this.losers(batch, results, taken))
       }
-      again = this.won(session, now, decided, results) || again
-      const lost = this.losers(decided, results, taken)
       if (lost.length === 0) return again
       const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: lost }))
       this.parking.sawRows(reply.jobs.keys(), reply.unreadable)
@@ -67,6 +73,11 @@ export class Decider {
       now = reply.now
     }
     return again
+  }
+
+  private isInTime(session: Session, now: number): boolean {
+    const { link, facts } = this.parts
+    return session.believed() && link.storeNow() - now <= facts.leaseMs / 20
   }
 
   private decide(

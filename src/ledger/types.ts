@@ -222,7 +222,7 @@ export interface Aggregate {
   /** Id of the change that made this header. */
   readonly version: string
   readonly definition: Definition
-  /** All runs that hold a place, and the first `WINDOW` waiting ones of each lane. */
+  /** All that hold a place, and the first `WINDOW` that wait in each lane; of heavy ones a store may give fewer, the first always. */
   readonly runs: readonly Run[]
 }
 

@@ -29,6 +29,9 @@ import {
   LOAD_WAITING,
 } from './statements.js'
 
+/** Characters of one lane's waiting runs from which on no further ones are read: their data may have 64 kB each. */
+const HEAVY = 262_144
+
 export function load(ledger: Ledger, query: LoadQuery, now: number): Loaded {
   const { connection, fleet } = ledger
   const definitions = new Map<string, readonly StoredDefinition[]>()
@@ -77,7 +80,9 @@ function aggregateOf(ledger: Ledger, job: string, row: JobColumns): Aggregate {
   const header = headerOf(job, row)
   const definition = contentOf(row)
   const placed = connection.all<RunColumns>(LOAD_PLACED, { fleet, job })
-  const waiting = LANES.flatMap((lane) => connection.all<RunColumns>(LOAD_WAITING, { fleet, job, lane, limit: WINDOW }))
+  const waiting = LANES.flatMap((lane) =>
+    connection.all<RunColumns>(LOAD_WAITING, { fleet, job, lane, limit: WINDOW, heavy: HEAVY }),
+  )
   return { header, tally: tallyOf(row), version: row.version, definition, runs: [...placed, ...waiting].map(runOf) }
 }
 

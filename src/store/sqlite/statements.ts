@@ -83,10 +83,15 @@ export const LOAD_JOB = `
 export const LOAD_PLACED = `
   SELECT job, key, created_at, body, stop FROM run WHERE fleet = @fleet AND job = @job AND place = 1 ORDER BY position, key`
 
+/** The first in line, as many as are wanted and not heavier together than is worth reading. */
 export const LOAD_WAITING = `
-  SELECT job, key, created_at, body, stop FROM run
-  WHERE fleet = @fleet AND job = @job AND lane = @lane AND state = 'queued' AND place = 0
-  ORDER BY position, key LIMIT @limit`
+  SELECT job, key, created_at, body, stop FROM (
+    SELECT *, sum(length(body)) OVER (ORDER BY position, key ROWS UNBOUNDED PRECEDING) - length(body) AS weight_before
+    FROM (
+      SELECT job, key, created_at, body, stop, position FROM run
+      WHERE fleet = @fleet AND job = @job AND lane = @lane AND state = 'queued' AND place = 0
+      ORDER BY position, key LIMIT @limit))
+  WHERE weight_before < @heavy ORDER BY position, key`
 
 export const LOAD_DEFINITIONS = `
   SELECT hash, seq, entered_at, release, content FROM definition WHERE fleet = @fleet AND job = @job ORDER BY seq`
