@@ -1,5 +1,13 @@
+export type {
+  CallOptions,
+  Calls,
+  Found,
+  ProviderCall,
+  Resolution,
+  UncertainEffect,
+} from './effect/call/face.js'
 export { createEffects } from './effect/effects.js'
-export { RetryTransaction, StaleTokenError } from './effect/errors.js'
+export { Rejected, RetryTransaction, StaleTokenError, UncertainError } from './effect/errors.js'
 export type {
   BoundEffects,
   EffectAdapter,

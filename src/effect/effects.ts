@@ -1,3 +1,6 @@
+import type { CallOptions, Calls, Resolution, UncertainEffect } from './call/face.js'
+import { CallFlow } from './call/flow.js'
+import { listScript, resolveScript } from './call/scripts.js'
 import { asyncRefused, effectInvalid } from './errors.js'
 import { type EffectSettings, resolveEffectOptions } from './options.js'
 import { playJoined, playOwn } from './play.js'
@@ -14,7 +17,7 @@ import type {
 import { repeating } from './retry.js'
 import { currentFrame, insideEffect, insideEffectAwaiting, refuseInsideEffect, refuseInsideItself } from './scope.js'
 import { type Effect, fenceScript, onceScript, raiseScript, type Script } from './script.js'
-import { checkText, fingerprint, LIMITS, shown } from './values.js'
+import { checkText, encodeResult, fingerprint, LIMITS, shown } from './values.js'
 
 /** One business database, as its effects see it. */
 interface Base<Tx> {
@@ -36,6 +39,9 @@ export function createEffects<Tx>(adapter: EffectAdapter<Tx>, options?: EffectOp
     raise: (resource, token) => promisedUnlessNested(() => raiseFence(base, resource, token)),
     bind: (origin) => bindTo(base, origin),
     once: onceFor(base, null) as Effects<Tx>['once'],
+    call: callFor(base, null),
+    uncertain: (limit = 100) => promisedUnlessNested(() => listUncertain(base, limit)),
+    resolve: (key, resolution) => promisedUnlessNested(() => resolveCall(base, key, resolution)),
   }
 }
 
@@ -44,6 +50,7 @@ function bindTo<Tx>(base: Base<Tx>, origin: EffectOrigin): BoundEffects<Tx> {
   if (origin.fence) checkFence(whose, origin.resource, origin.token)
   return {
     once: onceFor(base, origin) as BoundEffects<Tx>['once'],
+    call: callFor(base, origin),
     fence(tx) {
       const what = `${whose}: its fence`
       if (!origin.fence) throw effectInvalid(what, 'the job has `fence: false`, so nothing raises one.')
@@ -52,6 +59,59 @@ function bindTo<Tx>(base: Base<Tx>, origin: EffectOrigin): BoundEffects<Tx> {
       return playJoined(base.adapter, tx, what, script) as Joined<Tx, void>
     },
   }
+}
+
+function callFor<Tx>({ adapter, settings }: Base<Tx>, origin: EffectOrigin | null): Calls['call'] {
+  const call = (key: string, options: CallOptions<unknown, unknown>) =>
+    promisedUnlessNested(() => {
+      const effect = effectOf(settings.prefix, origin, key, options?.input)
+      refuseInsideEffect(effect.what)
+      origin?.signal.throwIfAborted()
+      checkCall(effect, options)
+      return new CallFlow(adapter, settings, effect, options).run()
+    })
+  return call as Calls['call']
+}
+
+function checkCall(effect: Effect, options: CallOptions<unknown, unknown>): void {
+  if (typeof options?.send !== 'function') throw effectInvalid(effect.what, 'a call needs `send`, a function.')
+  if (options.find === undefined || typeof options.find === 'function') return
+  throw effectInvalid(effect.what, `its find is ${typeof options.find}, not a function.`)
+}
+
+function listUncertain<Tx>({ adapter, settings }: Base<Tx>, limit: number): Promise<readonly UncertainEffect[]> {
+  const what = 'The list of uncertain effects'
+  refuseInsideEffect(what)
+  return repeating(
+    adapter,
+    settings,
+    what,
+    () => playOwn(adapter, what, () => listScript(adapter.statements, limit)),
+    null,
+  )
+}
+
+function resolveCall<Tx>({ adapter, settings }: Base<Tx>, key: string, resolution: Resolution): Promise<void> {
+  const effect: Effect = { what: `Effect '${shown(key)}'`, key, kept: key, fingerprint: 'none', origin: null }
+  const result = checkResolution(effect, resolution)
+  refuseInsideEffect(effect.what)
+  const script = () => resolveScript(adapter.statements, effect, resolution, result)
+  return repeating(adapter, settings, effect.what, () => playOwn(adapter, effect.what, script), null)
+}
+
+/** JSON of what is to be kept as the answer. */
+function checkResolution(effect: Effect, resolution: Resolution): string | null {
+  checkText(effect.kept, `${effect.what}: its key`, 1, LIMITS.keyCharacters + LIMITS.prefixCharacters)
+  checkText(resolution.by, `${effect.what}: by`, 1, LIMITS.keyCharacters)
+  checkText(resolution.why, `${effect.what}: why`, 1, LIMITS.keyCharacters)
+  const said = ['confirmed', 'rejected', 'retry'].filter(
+    (name) => (resolution as Record<string, unknown>)[name] !== undefined,
+  )
+  if (said.length > 1) throw effectInvalid(effect.what, `it cannot be ${said.join(' and ')} at once.`)
+  if (resolution.rejected !== undefined) return JSON.stringify({ message: resolution.rejected })
+  if (resolution.retry) return null
+  if (!('confirmed' in resolution)) throw effectInvalid(effect.what, 'say `confirmed`, `rejected` or `retry: true`.')
+  return encodeResult(resolution.confirmed, effect.what)
 }
 
 function ensureTables<Tx>({ adapter, settings }: Base<Tx>): Promise<void> {

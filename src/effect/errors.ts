@@ -50,6 +50,45 @@ export class RetryTransaction extends FleetcronError {
   }
 }
 
+/**
+ * A provider's definite no. Thrown by `send` it ends the call for good: every repeat throws it again, with the same
+ * message and details.
+ */
+export class Rejected extends FleetcronError {
+  override readonly name = 'Rejected'
+  static override [Symbol.hasInstance](value: unknown): value is Rejected {
+    return hasCode(value, 'EFFECT_REJECTED')
+  }
+  declare readonly code: 'EFFECT_REJECTED'
+  /** What the provider said, as JSON. */
+  readonly details: unknown
+
+  constructor(message: string, details?: unknown) {
+    super('EFFECT_REJECTED', message)
+    this.details = details
+  }
+}
+
+/** Nobody knows whether a provider has done what it was asked for; nothing is sent until somebody does. */
+export class UncertainError extends FleetcronError {
+  override readonly name = 'UncertainError'
+  static override [Symbol.hasInstance](value: unknown): value is UncertainError {
+    return hasCode(value, 'EFFECT_UNCERTAIN')
+  }
+  declare readonly code: 'EFFECT_UNCERTAIN'
+  readonly key: string
+
+  constructor(what: string, key: string, why: string, problem: string | null) {
+    const last = problem === null ? '' : `; the last problem was: ${problem}`
+    super(
+      'EFFECT_UNCERTAIN',
+      `${what}: its outcome at the provider is uncertain (${why}${last}). Nothing is sent meanwhile. Look it up there, then ` +
+        'say what you found with `fleetcron resolve`.',
+    )
+    this.key = key
+  }
+}
+
 export function effectInvalid(what: string, why: string, cause?: unknown): FleetcronError {
   return new FleetcronError('EFFECT_INVALID', `${what}: ${why}`, cause === undefined ? undefined : { cause })
 }

@@ -1,3 +1,5 @@
+import type { Calls, Resolution, UncertainEffect } from './call/face.js'
+
 /**
  * Effects: business changes that happen once. This file is the two faces of that promise. Towards the fleet and the
  * user stands `Effects`; towards a database or an ORM stands `EffectAdapter`, which is all that a new adapter writes.
@@ -49,7 +51,7 @@ export interface OnceOptions {
   readonly input?: unknown
 }
 
-export interface BoundEffects<Tx = TxOf> {
+export interface BoundEffects<Tx = TxOf> extends Calls {
   /**
    * Makes a business change once: in one transaction the fence is read, the key is taken, `fn` makes its changes and its
    * result is kept. A repeat, on any node and at any later time, returns the first result and does not call `fn`.
@@ -92,6 +94,8 @@ export interface EffectOrigin {
   readonly attempt: number
   /** False: the job leaves it to the keys, and no fence is read. */
   readonly fence: boolean
+  /** How long a holder may be silent before another attempt begins. */
+  readonly leaseMs: number
   /** Once it is aborted no new effect begins: its reason is thrown. */
   readonly signal: AbortSignal
 }
@@ -99,7 +103,7 @@ export interface EffectOrigin {
 export type Raised = { readonly raised: true } | { readonly raised: false; readonly token: number }
 
 /** What a fleet is given as `effects`: an adapter with its logic, for one business database. */
-export interface Effects<Tx = TxOf> {
+export interface Effects<Tx = TxOf> extends Calls {
   readonly dialect: Dialect
   /** The statements that create the two tables, as text to print or to put into a migration. */
   readonly tables: string
@@ -114,6 +118,15 @@ export interface Effects<Tx = TxOf> {
   raise(resource: string, token: number): Promise<Raised>
   /** Effects of one attempt of a run. */
   bind(origin: EffectOrigin): BoundEffects<Tx>
+  /** Calls of providers whose outcome nobody knows, oldest first. At most `limit` (100). */
+  uncertain(limit?: number): Promise<readonly UncertainEffect[]>
+  /**
+   * Says what became of an uncertain call: confirmed with a result, rejected with a reason, or that it may be sent again.
+   *
+   * @param key with the prefix, as `uncertain` lists it
+   * @throws `EFFECT_INVALID` for an effect that is not uncertain
+   */
+  resolve(key: string, resolution: Resolution): Promise<void>
   /** `once` outside runs, by key alone: the button and the nightly job share a key. */
   once<R>(
     key: string,
@@ -175,12 +188,29 @@ export interface Statements {
   readonly retakeKey: string
   /** (result, key): `open` becomes `done`. */
   readonly finishKey: string
+  readonly calls: CallStatements
   /**
    * Around a joined effect, so that a failed one leaves nothing behind even when the user commits. Null where savepoints
    * cost too much (Postgres: beyond 64 in a transaction every snapshot slows down) or are refused (MySQL in prepared
    * statements): there an error of a joined effect has to end the user's transaction.
    */
   readonly savepoint: { readonly begin: string; readonly rollBack: string; readonly release: string } | null
+}
+
+/** The statements of a provider's calls, which are rows of the same table. */
+export interface CallStatements {
+  /** (key, fingerprint, job, run, token, attempt, input, idempotency key, sending ms, valid ms): like `takeKey`, as `intended`. */
+  readonly intend: string
+  /** (key) → all columns, and `now`; locked for the write that follows. */
+  readonly read: string
+  /** (token, attempt, sending ms, valid until, key): `intended` once more, one try more. */
+  readonly sendAgain: string
+  /** (state, result, problem, key) */
+  readonly settle: string
+  /** (audit, key) */
+  readonly audit: string
+  /** (limit) → those `uncertain`, and those `intended` whose sender cannot be sending any more; oldest first. */
+  readonly uncertain: string
 }
 
 interface AdapterBase<Tx> {

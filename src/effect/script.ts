@@ -88,12 +88,12 @@ function* query(step: { readonly sql: string; readonly params: readonly Param[] 
   return (yield step) as QueryResult
 }
 
-function originOf(origin: EffectOrigin | null): readonly Param[] {
+export function originOf(origin: EffectOrigin | null): readonly Param[] {
   if (!origin) return [null, null, null, null]
   return [`${origin.fleet}/${origin.job}`, origin.runKey, origin.token, origin.attempt]
 }
 
-function keyConflict(effect: Effect, first: unknown): FleetcronError {
+export function keyConflict(effect: Effect, first: unknown): FleetcronError {
   const difference =
     first === 'none'
       ? 'was used before without input, and now has one'

@@ -60,6 +60,17 @@ export function encodeResult(value: unknown, what: string): string | null {
   return text
 }
 
+/** JSON of a call's input, which is kept before it is sent. */
+export function encodeInput(value: unknown, what: string): string | null {
+  const text = encode(value, `${what}: its input`)
+  const bytes = text === null ? 0 : Buffer.byteLength(text)
+  if (bytes <= LIMITS.resultBytes) return text
+  throw effectInvalid(
+    what,
+    `its input has ${bytes} bytes of JSON, more than ${LIMITS.resultBytes}. Give a reference, such as an id, and let send read the content.`,
+  )
+}
+
 /** A word that is equal for equal inputs, whatever the order of their fields; no input has a word of its own. */
 export function fingerprint(input: unknown, what: string): string {
   const text = encode(input, `${what}: its input`)

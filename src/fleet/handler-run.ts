@@ -25,6 +25,7 @@ export class HandlerRun implements Run {
   readonly data: unknown
   readonly once: BoundEffects['once']
   readonly fence: BoundEffects['fence']
+  readonly call: BoundEffects['call']
   readonly #parts: Parts
   readonly #grant: Grant
   readonly #signal: AbortSignal
@@ -56,6 +57,10 @@ export class HandlerRun implements Run {
       parts.sessions.check()
       return bound().fence(tx)
     }) as BoundEffects['fence']
+    this.call = ((key: string, options: never) => {
+      parts.sessions.check()
+      return bound().call(key, options)
+    }) as BoundEffects['call']
   }
 
   get signal(): AbortSignal {
@@ -94,7 +99,7 @@ function dataOf(hosted: HostedJob, { run, definition }: Grant): unknown {
 }
 
 function bindEffects(parts: Parts, name: string, grant: Grant, signal: AbortSignal): () => BoundEffects {
-  const { effects, fleet } = parts.facts
+  const { effects, fleet, leaseMs } = parts.facts
   if (effects === null) {
     return () => {
       const message = `Job '${name}' asks for an effect, but fleet '${fleet}' has no business database: hand one in as \`effects\`.`
@@ -112,6 +117,7 @@ function bindEffects(parts: Parts, name: string, grant: Grant, signal: AbortSign
       token,
       attempt,
       fence: grant.definition.fence,
+      leaseMs,
       signal,
     })
     return bound

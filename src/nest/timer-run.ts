@@ -37,6 +37,7 @@ export class TimerRun implements FleetRun {
   readonly data = undefined
   readonly once: BoundEffects['once']
   readonly fence: BoundEffects['fence']
+  readonly call: BoundEffects['call']
   readonly #log: TimerJob['log']
 
   constructor(
@@ -57,9 +58,10 @@ export class TimerRun implements FleetRun {
     this.token = job.lastToken
     this.node = job.node
     this.#log = job.log
-    const { once, fence } = bind(job, this, signal)
+    const { once, fence, call } = bind(job, this, signal)
     this.once = once
     this.fence = fence
+    this.call = call
   }
 
   occurrences(): RunOccurrence[] {
@@ -70,6 +72,9 @@ export class TimerRun implements FleetRun {
     this.#log(`${message} ${JSON.stringify({ ...fields, job: this.job, key: this.key })}`)
   }
 }
+
+/** Nobody waits for this node's lease; a call's sender is given this long to be heard of again. */
+const LEASE_MS = 10_000
 
 /** A fixed-time job's key is its label; any other's, also where the expression is not understood here, its instant. */
 function labelsOf({ cron, timeZone }: TimerJob, due: number): { key: string; date: string } {
@@ -92,9 +97,11 @@ function bind(job: TimerJob, run: TimerRun, signal: AbortSignal): BoundEffects {
       const message = `Job '${name}' asks for an effect, but there is no business database: hand one in as \`effects\` to FleetModule.forRoot().`
       throw new FleetcronError('EFFECT_INVALID', message)
     }
-    return { once: async () => refuse(), fence: refuse } as unknown as BoundEffects
+    const refuseLater = async () => refuse()
+    return { once: refuseLater, call: refuseLater, fence: refuse } as unknown as BoundEffects
   }
   const resource = `node/${name}`
   const { key, token } = run
-  return effects.bind({ fleet: 'node', job: name, runKey: key, resource, token, attempt: 1, fence: false, signal })
+  const attempt = { resource, token, attempt: 1, fence: false, leaseMs: LEASE_MS, signal }
+  return effects.bind({ fleet: 'node', job: name, runKey: key, ...attempt })
 }

@@ -36,6 +36,15 @@ export function notesIn(database: Database.Database): string[] {
 /** Effects of an attempt of run `k` of job `j`, with token 1 unless told otherwise. */
 export function attemptOf<Tx>(effects: Effects<Tx>, over: Partial<EffectOrigin> = {}): BoundEffects<Tx> {
   const signal = new AbortController().signal
-  const origin = { fleet: 'f', job: 'j', runKey: 'k', resource: 'f/j', token: 1, attempt: 1, fence: true, signal }
-  return effects.bind({ ...origin, ...over })
+  const origin = {
+    fleet: 'f',
+    job: 'j',
+    runKey: 'k',
+    resource: 'f/j',
+    token: 1,
+    attempt: 1,
+    fence: true,
+    leaseMs: 10_000,
+  }
+  return effects.bind({ ...origin, signal, ...over })
 }

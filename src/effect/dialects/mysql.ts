@@ -21,7 +21,15 @@ export const MYSQL: Statements = {
   run TEXT CHARACTER SET utf8mb4,
   token BIGINT,
   attempt INT,
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  input MEDIUMTEXT CHARACTER SET utf8mb4,
+  idempotency_key VARCHAR(64),
+  tries INT,
+  sending_until BIGINT,
+  valid_until BIGINT,
+  problem TEXT CHARACTER SET utf8mb4,
+  audit MEDIUMTEXT CHARACTER SET utf8mb4,
+  KEY fleetcron_effect_uncertain (state, created_at)
 ) ENGINE = InnoDB`,
     `CREATE TABLE IF NOT EXISTS fleetcron_fence (
   resource VARCHAR(640) ${EXACT} NOT NULL PRIMARY KEY,
@@ -41,6 +49,19 @@ VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
 WHERE \`key\` = ? AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE \`key\` = ?`,
   savepoint: null,
+  calls: {
+    intend: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, input, idempotency_key,
+  sending_until, valid_until, state, tries, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})`,
+    read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
+  ${NOW} AS now FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
+    sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
+  state = 'intended', tries = tries + 1 WHERE \`key\` = ?`,
+    settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE \`key\` = ?`,
+    audit: `UPDATE fleetcron_effect SET audit = ? WHERE \`key\` = ?`,
+    uncertain: `SELECT \`key\`, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
+WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, \`key\` LIMIT ?`,
+  },
 }
 
 /** What an error number of the server asks for; `other` for whatever is none. */

@@ -19,8 +19,17 @@ export const POSTGRES: Statements = {
   run TEXT,
   token BIGINT,
   attempt INTEGER,
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  input TEXT,
+  idempotency_key TEXT,
+  tries INTEGER,
+  sending_until BIGINT,
+  valid_until BIGINT,
+  problem TEXT,
+  audit TEXT
 )`,
+    `CREATE INDEX IF NOT EXISTS fleetcron_effect_uncertain ON fleetcron_effect (created_at)
+WHERE state IN ('intended', 'uncertain')`,
     `CREATE TABLE IF NOT EXISTS fleetcron_fence (
   resource TEXT NOT NULL PRIMARY KEY,
   token BIGINT NOT NULL,
@@ -41,6 +50,21 @@ RETURNING key`,
 WHERE key = $6 AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done' WHERE key = $2`,
   savepoint: null,
+  calls: {
+    intend: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, input, idempotency_key,
+  sending_until, valid_until, state, tries, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NOW} + $9::bigint, ${NOW} + $10::bigint, 'intended', 1, ${NOW})
+ON CONFLICT (key) DO NOTHING
+RETURNING key`,
+    read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
+  ${NOW} AS now FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
+    sendAgain: `UPDATE fleetcron_effect SET token = $1, attempt = $2, sending_until = ${NOW} + $3::bigint, valid_until = $4,
+  state = 'intended', tries = tries + 1 WHERE key = $5`,
+    settle: `UPDATE fleetcron_effect SET state = $1, result = $2, problem = $3 WHERE key = $4`,
+    audit: `UPDATE fleetcron_effect SET audit = $1 WHERE key = $2`,
+    uncertain: `SELECT key, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
+WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, key LIMIT $1::bigint`,
+  },
 }
 
 /** What an SQLSTATE asks for; `other` for whatever is none. */

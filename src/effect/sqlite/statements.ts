@@ -1,5 +1,7 @@
 import type { Statements } from '../port.js'
 
+const NOW = `CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`
+
 /**
  * Instants are milliseconds of SQLite's own clock. Nothing is locked for share: a transaction that reads the fence and
  * then writes is refused (busy) if somebody wrote in between, and ours begin as writers.
@@ -15,8 +17,17 @@ export const SQLITE: Statements = {
   run TEXT,
   token INTEGER,
   attempt INTEGER,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  input TEXT,
+  idempotency_key TEXT,
+  tries INTEGER,
+  sending_until INTEGER,
+  valid_until INTEGER,
+  problem TEXT,
+  audit TEXT
 )`,
+    `CREATE INDEX IF NOT EXISTS fleetcron_effect_uncertain ON fleetcron_effect (created_at)
+WHERE state IN ('intended', 'uncertain')`,
     `CREATE TABLE IF NOT EXISTS fleetcron_fence (
   resource TEXT NOT NULL PRIMARY KEY,
   token INTEGER NOT NULL,
@@ -24,12 +35,12 @@ export const SQLITE: Statements = {
 )`,
   ],
   raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
-VALUES (?, ?, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
+VALUES (?, ?, ${NOW})
 ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at
 WHERE excluded.token > fleetcron_fence.token`,
   readFence: `SELECT token FROM fleetcron_fence WHERE resource = ?`,
   takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, state, created_at)
-VALUES (?, ?, ?, ?, ?, ?, 'open', CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
+VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})
 ON CONFLICT (key) DO NOTHING`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = ?`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
@@ -39,5 +50,19 @@ WHERE key = ? AND state = 'open'`,
     begin: `SAVEPOINT fleetcron_effect`,
     rollBack: `ROLLBACK TO SAVEPOINT fleetcron_effect`,
     release: `RELEASE SAVEPOINT fleetcron_effect`,
+  },
+  calls: {
+    intend: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, input, idempotency_key,
+  sending_until, valid_until, state, tries, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})
+ON CONFLICT (key) DO NOTHING`,
+    read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
+  ${NOW} AS now FROM fleetcron_effect WHERE key = ?`,
+    sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
+  state = 'intended', tries = tries + 1 WHERE key = ?`,
+    settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE key = ?`,
+    audit: `UPDATE fleetcron_effect SET audit = ? WHERE key = ?`,
+    uncertain: `SELECT key, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
+WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, key LIMIT ?`,
   },
 }

@@ -84,7 +84,18 @@ const INSERT_NOTE: Readonly<Record<Dialect, string>> = {
 
 function originOf(token: number, over: Partial<EffectOrigin> = {}): EffectOrigin {
   const signal = new AbortController().signal
-  return { fleet: 'f', job: 'j', runKey: 'k', resource: 'f/j', token, attempt: 1, fence: true, signal, ...over }
+  return {
+    fleet: 'f',
+    job: 'j',
+    runKey: 'k',
+    resource: 'f/j',
+    token,
+    attempt: 1,
+    fence: true,
+    leaseMs: 10_000,
+    signal,
+    ...over,
+  }
 }
 
 /** Goes on with a value now, or with what a promise will give. */

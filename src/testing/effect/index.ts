@@ -1,4 +1,5 @@
 import { benchFor, type EffectDatabase, type TestApi } from './bench.js'
+import { callsSuite } from './calls.js'
 import { fenceSuite } from './fence.js'
 import { joinedSuite } from './joined.js'
 import { nestedSuite } from './nested.js'
@@ -40,5 +41,6 @@ export function effectConformance<Tx>(
     describe('fence', () => fenceSuite(test, withBench))
     describe('joined', () => joinedSuite(test, withBench))
     describe('nested', () => nestedSuite(test, withBench))
+    describe('calls', () => callsSuite(test, withBench))
   })
 }

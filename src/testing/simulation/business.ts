@@ -254,6 +254,7 @@ const STATEMENTS: Statements = {
   retakeKey: 'retake key',
   finishKey: 'finish key',
   savepoint: null,
+  calls: { intend: '', read: '', sendAgain: '', settle: '', audit: '', uncertain: '' },
 }
 
 function classify(error: unknown): Failure {

@@ -1,0 +1,193 @@
+import { effectInvalid, Rejected, UncertainError } from '../errors.js'
+import type { CallStatements, Param, QueryResult, Statements } from '../port.js'
+import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
+import { decode } from '../values.js'
+import type { Resolution, UncertainEffect } from './face.js'
+
+/** A call's row while its outcome is open. */
+export interface OpenCall {
+  readonly idempotencyKey: string
+  readonly input: unknown
+  readonly tries: number
+  /** Until when, from now on, an earlier sender may still be sending; at most 0 when it cannot. */
+  readonly sendingMs: number
+  /** How long, from now on, the provider honours the idempotency key. */
+  readonly validMs: number
+  readonly problem: string | null
+}
+
+/** What is to be done about a call. */
+export type Next =
+  /** Somebody knows the answer: it is returned, or thrown. */
+  | { readonly do: 'answer'; readonly answer: () => unknown }
+  /** This attempt may send, and is on record as the sender. */
+  | { readonly do: 'send'; readonly row: OpenCall }
+  /** An earlier sending has left the outcome open. */
+  | { readonly do: 'ask'; readonly row: OpenCall }
+
+/** How long a sender may be sending, and the provider honours the key, in milliseconds. */
+export interface Window {
+  readonly sendingMs: number
+  readonly validMs: number
+}
+
+/** The first act: the intent is kept, or what there is already is found. */
+export function* intendScript(
+  sql: Statements,
+  effect: Effect,
+  { idempotencyKey, input }: { readonly idempotencyKey: string; readonly input: string | null },
+  window: Window,
+): Script<Next> {
+  if (effect.origin) yield* fenceScript(sql, effect.origin, effect.key)
+  const params = [effect.kept, effect.fingerprint, ...originOf(effect.origin), input, idempotencyKey]
+  const taken = yield* query(sql.calls.intend, [...params, window.sendingMs, window.validMs])
+  const row = yield* readCall(sql.calls, effect)
+  if (taken.rows.length > 0 || (taken.affected ?? 0) > 0) return { do: 'send', row: openOf(row) }
+  if (row.fingerprint !== effect.fingerprint) throw keyConflict(effect, row.fingerprint)
+  if (row.state === 'released') return yield* sendAgain(sql, effect, window, Number(row.now) + window.validMs)
+  return nextOf(effect, row)
+}
+
+/**
+ * Makes this attempt the sender once more, if nobody else has become it since `tries` was read and `allows` the row says
+ * that it may be sent.
+ */
+export function* againScript(
+  sql: Statements,
+  effect: Effect,
+  tries: number,
+  window: Window,
+  allows: (row: OpenCall) => boolean,
+): Script<Next> {
+  if (effect.origin) yield* fenceScript(sql, effect.origin, effect.key)
+  const row = yield* readCall(sql.calls, effect)
+  const next = nextOf(effect, row)
+  if (next.do !== 'ask' || next.row.tries !== tries || !allows(next.row)) return next
+  return yield* sendAgain(sql, effect, window, Number(row.valid_until))
+}
+
+function* sendAgain(sql: Statements, effect: Effect, window: Window, validUntil: number): Script<Next> {
+  const [, , token, attempt] = originOf(effect.origin)
+  yield* query(sql.calls.sendAgain, [token ?? null, attempt ?? null, window.sendingMs, validUntil, effect.kept])
+  return { do: 'send', row: openOf(yield* readCall(sql.calls, effect)) }
+}
+
+/** A definite answer is kept whoever holds the lease; the first one counts. */
+export function* answerScript(
+  sql: Statements,
+  effect: Effect,
+  answer: { readonly state: 'confirmed' | 'rejected'; readonly result: string | null; readonly problem: string | null },
+): Script<Next> {
+  const row = yield* readCall(sql.calls, effect)
+  if (isOpen(row)) yield* query(sql.calls.settle, [answer.state, answer.result, answer.problem, effect.kept])
+  return nextOf(effect, isOpen(row) ? { ...row, ...answer } : row)
+}
+
+/** What was thrown is kept as the problem, unless an answer or another sending has come meanwhile. */
+export function* uncertainScript(sql: Statements, effect: Effect, tries: number, problem: string): Script<Next> {
+  const row = yield* readCall(sql.calls, effect)
+  const isMine = row.state === 'intended' && Number(row.tries) === tries
+  if (isMine) yield* query(sql.calls.settle, ['uncertain', null, problem, effect.kept])
+  return nextOf(effect, isMine ? { ...row, state: 'uncertain', problem } : row)
+}
+
+/** Those whose outcome nobody knows: the oldest first. A sending that may still be under way is none of them. */
+export function* listScript(sql: Statements, limit: number): Script<readonly UncertainEffect[]> {
+  const { rows } = yield* query(sql.calls.uncertain, [limit])
+  return rows.map((row) => ({
+    key: String(row.key),
+    state: row.state as UncertainEffect['state'],
+    job: textOf(row.job),
+    run: textOf(row.run),
+    idempotencyKey: String(row.idempotency_key),
+    input: decode(textOf(row.input)),
+    tries: Number(row.tries),
+    problem: textOf(row.problem),
+    intendedAt: Number(row.created_at),
+  }))
+}
+
+/** A person decides. Kept with who and why; only what is uncertain can be decided. */
+export function* resolveScript(
+  sql: Statements,
+  effect: Effect,
+  resolution: Resolution,
+  result: string | null,
+): Script<void> {
+  const row = yield* readCall(sql.calls, effect)
+  const { sendingMs } = openOf(row)
+  if (row.state !== 'uncertain' && !(row.state === 'intended' && sendingMs <= 0)) {
+    const why = row.state === 'intended' ? 'its sender may still be sending' : `its state is '${row.state}'`
+    throw effectInvalid(effect.what, `only an uncertain effect can be resolved, and ${why}.`)
+  }
+  const { by, why } = resolution
+  const state = resolution.retry ? 'released' : resolution.rejected === undefined ? 'confirmed' : 'rejected'
+  const audit = JSON.stringify([
+    ...((decode(textOf(row.audit)) as unknown[]) ?? []),
+    { at: Number(row.now), by, why, state },
+  ])
+  yield* query(sql.calls.settle, [state, result, state === 'released' ? textOf(row.problem) : null, effect.kept])
+  yield* query(sql.calls.audit, [audit, effect.kept])
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function isOpen(row: Row): boolean {
+  return row.state === 'intended' || row.state === 'uncertain' || row.state === 'released'
+}
+
+function nextOf(effect: Effect, row: Row): Next {
+  if (isOpen(row)) return { do: 'ask', row: openOf(row) }
+  const result = textOf(row.result)
+  const problem = textOf(row.problem)
+  switch (row.state) {
+    case 'confirmed':
+      if (problem !== null) return { do: 'answer', answer: () => notKept(effect, problem) }
+      return { do: 'answer', answer: () => decode(result) }
+    case 'rejected':
+      return { do: 'answer', answer: () => rejected(result) }
+    default:
+      throw effectInvalid(effect.what, `its key stands for something else (state '${row.state}'). Use another key.`)
+  }
+}
+
+function rejected(result: string | null): never {
+  const { message, details } = (decode(result) ?? {}) as { message?: string; details?: unknown }
+  throw new Rejected(message ?? 'rejected', details)
+}
+
+function notKept(effect: Effect, problem: string): never {
+  throw effectInvalid(effect.what, `the provider has confirmed it, but its answer could not be kept: ${problem}`)
+}
+
+/** No attempt may decide: a person has to. */
+export function uncertain(effect: Effect, row: OpenCall, why: string): UncertainError {
+  return new UncertainError(effect.what, effect.kept, why, row.problem)
+}
+
+function openOf(row: Row): OpenCall {
+  const now = Number(row.now)
+  return {
+    idempotencyKey: String(row.idempotency_key),
+    input: decode(textOf(row.input)),
+    tries: Number(row.tries),
+    sendingMs: Number(row.sending_until) - now,
+    validMs: Number(row.valid_until) - now,
+    problem: textOf(row.problem),
+  }
+}
+
+function* readCall(sql: CallStatements, effect: Effect): Script<Row> {
+  const { rows } = yield* query(sql.read, [effect.kept])
+  const [row] = rows
+  if (!row) throw effectInvalid(effect.what, 'there is no effect with this key.')
+  return row
+}
+
+function* query(sql: string, params: readonly Param[]): Script<QueryResult> {
+  return (yield { sql, params }) as QueryResult
+}
+
+function textOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value)
+}
