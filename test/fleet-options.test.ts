@@ -66,10 +66,8 @@ describe('the options of a job', () => {
   })
 
   it('take what is undefined for what is not there', () => {
-    expect(resolve({ cron: undefined, overlap: undefined, id: undefined }).definition).toEqual({
-      schedule: null,
-      ...DEFAULTS,
-    })
+    expect(resolve({ overlap: undefined, id: undefined }).definition).toEqual({ schedule: null, ...DEFAULTS })
+    expect(resolve({ cron: undefined, every: '1m' }).definition.schedule).toEqual({ every: 60_000 })
   })
 
   it("go before the fleet's defaults and zone, which go before ours and the process's", () => {
@@ -94,6 +92,13 @@ describe('the options of a job', () => {
     [{ concurrencyPolicy: 'Forbid' }, 'Did you mean overlap?'],
     [{ attempts: 3 }, 'Did you mean retry?'],
     [{ OVERLAP: 'skip' }, 'Did you mean overlap?'],
+    [{ ovelap: 'skip' }, 'Did you mean overlap?'],
+    [{ time_zone: 'UTC' }, 'Did you mean timeZone?'],
+    [{ corn: '* * * * *' }, 'Did you mean cron?'],
+    [{ something: 1 }, "there is no option 'something'. Known are"],
+    [{ overlap: 'marge' }, "Did you mean 'merge'?"],
+    [{ cron: undefined }, "job 'it': cron: it is there and undefined, so the job would never run by itself"],
+    [{ every: undefined, at: undefined }, 'every: it is there and undefined'],
     [{ constructor: 1 }, "there is no option 'constructor'. Known are"],
     [{ overlap: 'forbid' }, "'forbid' is not one of 'skip', 'wait', 'merge', 'replace'. Write 'skip'"],
     [{ overlap: 'BufferOne' }, "Write 'merge'"],
@@ -124,13 +129,17 @@ describe('the options of a job', () => {
     expect(() => resolve(options)).toThrow(words)
   })
 
-  it.each<[object, string]>([
-    [{ cron: '99 * * * *' }, 'SCHEDULE_INVALID'],
-    [{ cron: '* * * * *', every: '1m' }, 'SCHEDULE_INVALID'],
-    [{ cron: '* * * * *', timeZone: 'Mars/Olympus' }, 'ZONE_UNKNOWN'],
-    [{ every: 10 }, 'SCHEDULE_INVALID'],
-  ])('refuse %j as %s', (options, code) => {
+  it.each<[object, string, string]>([
+    [{ cron: '99 * * * *' }, 'SCHEDULE_INVALID', '99 * * * *'],
+    [{ cron: '* * * * *', every: '1m' }, 'SCHEDULE_INVALID', 'cron and every'],
+    [{ cron: '* * * * *', timeZone: 'Mars/Olympus' }, 'ZONE_UNKNOWN', 'Mars/Olympus'],
+    [{ every: 10 }, 'SCHEDULE_INVALID', 'at least 1s'],
+    [{ every: 'soon' }, 'OPTION_INVALID', 'every'],
+    [{ at: 'soon' }, 'SCHEDULE_INVALID', 'at'],
+  ])('refuse %j as %s, and name the job', (options, code, words) => {
     expect(() => resolve(options)).toThrow(expect.objectContaining({ code }))
+    expect(() => resolve(options)).toThrow(words)
+    expect(() => resolve(options)).toThrow(/^job 'it': /)
   })
 })
 
@@ -150,15 +159,19 @@ describe('the options of a fleet', () => {
   })
 
   it.each<[object, string, string]>([
-    [{ fleet: 'billing', store: undefined }, 'STORE_MISSING', "fleet 'billing' has no store: is DATABASE_URL set?"],
-    [{ fleet: 'billing', store: '' }, 'STORE_MISSING', 'is DATABASE_URL set?'],
+    [
+      { fleet: 'billing', store: undefined },
+      'STORE_MISSING',
+      "fleet 'billing' has no store: `store` is undefined. Is the variable set",
+    ],
+    [{ fleet: 'billing', store: '' }, 'STORE_MISSING', '`store` is empty'],
     [{ fleet: 'billing' }, 'STORE_MISSING', 'set FLEETCRON_STORE'],
     [{ store: 'memory:' }, 'OPTION_INVALID', 'fleet'],
     [{ fleet: 'b', store: 7 }, 'OPTION_INVALID', "write a URL such as 'sqlite:./ledger.db'"],
     [{ fleet: 'b', store: null }, 'OPTION_INVALID', 'write a URL'],
     [{ fleet: 'b', store: 'memory:', redis: {} }, 'OPTION_INVALID', 'Did you mean store?'],
     [{ fleet: 'b', store: 'memory:', timezone: 'UTC' }, 'OPTION_INVALID', 'Did you mean timeZone?'],
-    [{ fleet: 'b', store: 'memory:', timeZone: 'Mars/Olympus' }, 'ZONE_UNKNOWN', 'Mars'],
+    [{ fleet: 'b', store: 'memory:', timeZone: 'Mars/Olympus' }, 'ZONE_UNKNOWN', "fleet 'b': timeZone: "],
     [{ fleet: 'b', store: 'memory:', lease: '10ms' }, 'OPTION_INVALID', 'lease'],
     [{ fleet: 'b', store: 'memory:', maxRuns: 0 }, 'OPTION_INVALID', 'maxRuns'],
     [{ fleet: 'b', store: 'memory:', service: 'a:b' }, 'OPTION_INVALID', 'has a colon'],
@@ -174,7 +187,7 @@ describe('the options of a fleet', () => {
     const variable = { storeVariable: 'sqlite:./there.db' }
     expect(fleetOf({ fleet: 'b' }, variable).store).toBe('sqlite:./there.db')
     expect(fleetOf({ fleet: 'b', store: 'memory:' }, variable).store).toBe('memory:')
-    expect(() => fleetOf({ fleet: 'b', store: undefined }, variable)).toThrow('is DATABASE_URL set?')
+    expect(() => fleetOf({ fleet: 'b', store: undefined }, variable)).toThrow('`store` is undefined')
   })
 
   it("make up a service's name where there is no package.json", () => {

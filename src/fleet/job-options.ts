@@ -1,9 +1,11 @@
 import type { CatchUp, Definition, Overlap, Retry } from '../ledger/types.js'
 import { type ScheduleInput, scheduleSpec } from '../schedule/index.js'
+import { FOREIGN_CATCH_UPS, FOREIGN_KEYS, FOREIGN_OVERLAPS } from './foreign-words.js'
 import {
   type Duration,
   durationMs,
   flag,
+  naming,
   oneOf,
   optionInvalid,
   refuseUnknown,
@@ -103,72 +105,7 @@ export const POLICY_KEYS = [
   'grace',
   'fence',
 ]
-const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
-
-/** What other schedulers call it. */
-const FOREIGN_KEYS: Readonly<Record<string, string>> = {
-  tz: 'timeZone',
-  timezone: 'timeZone',
-  zone: 'timeZone',
-  utcOffset: "timeZone, such as '+02:00'",
-  pattern: 'cron',
-  cronTime: 'cron',
-  expression: 'cron',
-  schedule: 'cron, every or at',
-  interval: 'every',
-  repeat: 'cron or every',
-  runAt: 'at',
-  startDate: 'at',
-  noOverlap: "overlap: 'skip'",
-  waitForCompletion: "overlap: 'skip'",
-  protect: "overlap: 'skip'",
-  preventOverrun: "overlap: 'skip'",
-  allowOverlap: 'concurrency',
-  concurrencyPolicy: 'overlap',
-  maxInstances: 'concurrency',
-  limit: 'queue or retry',
-  misfire: 'catchUp',
-  misfirePolicy: 'catchUp',
-  backfill: 'catchUp',
-  startingDeadlineSeconds: 'catchUp.within',
-  attempts: 'retry',
-  retries: 'retry',
-  maxRetries: 'retry',
-  retryLimit: 'retry',
-  backoff: 'retry.delay',
-  timeoutMs: 'timeout',
-  maxRunTime: 'timeout',
-  lockDuration: "the fleet's lease",
-  lease: "the fleet's lease",
-  enabled: 'disabled',
-  threshold: 'grace',
-}
-
-const FOREIGN_OVERLAPS: Readonly<Record<string, string>> = {
-  forbid: "Write 'skip': a run that would overlap is left out.",
-  nooverlap: "Write 'skip': a run that would overlap is left out.",
-  allow: 'For several runs at a time raise concurrency.',
-  allowall: 'For several runs at a time raise concurrency.',
-  parallel: 'For several runs at a time raise concurrency.',
-  queue: "Write 'wait'.",
-  bufferall: "Write 'wait'.",
-  bufferone: "Write 'merge': one waiting run covers what came meanwhile.",
-  cancelother: "Write 'replace'.",
-  terminateother: "Write 'replace'.",
-  cancel: "Write 'replace'.",
-  true: "Write 'skip' or 'wait'.",
-}
-
-const FOREIGN_CATCH_UPS: Readonly<Record<string, string>> = {
-  none: "Write 'skip'.",
-  never: "Write 'skip'.",
-  ignore: "Write 'skip'.",
-  one: "Write 'merge': one run covers what was missed.",
-  last: "Write 'merge': one run covers what was missed.",
-  latest: "Write 'merge': one run covers what was missed.",
-  all: "Write { policy: 'each', within: '7d' }.",
-  every: "Write { policy: 'each', within: '7d' }.",
-}
+export const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
 
 /** A job's options with every default filled in. */
 export interface ResolvedJob {
@@ -197,11 +134,12 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
   const what = `job '${name}'`
   refuseUnknown(what, input, JOB_KEYS, FOREIGN_KEYS)
   const given = definedOnly(input) as JobOptions
+  checkSchedule(what, input, given)
   const zone = given.timeZone ?? around.timeZone
   return {
     id: textOf(`${what}: id`, given.id ?? name, 200),
     definition: {
-      schedule: scheduleOf(given, zone ?? around.processTimeZone),
+      schedule: naming(what, () => scheduleOf(given, zone ?? around.processTimeZone)),
       ...resolvePolicies(what, { ...around.defaults, ...given }),
     },
     zoneDefaulted: zone === undefined,
@@ -220,6 +158,17 @@ export function checkDefaults(input: JobPolicies): JobPolicies {
   const given = definedOnly(input) as JobPolicies
   resolvePolicies('defaults', given)
   return given
+}
+
+/** A job on request says nothing of a schedule; one whose schedule is there and undefined was to have one. */
+function checkSchedule(what: string, input: JobOptions, given: JobOptions): void {
+  const words = ['cron', 'every', 'at'] as const
+  const missing = words.find((word) => word in input && given[word] === undefined)
+  if (missing === undefined || words.some((word) => given[word] !== undefined)) return
+  throw optionInvalid(
+    `${what}: ${missing}`,
+    'it is there and undefined, so the job would never run by itself. Set what it is read from, or leave it out for a job on request.',
+  )
 }
 
 function scheduleOf(given: JobOptions, timeZone: string): Definition['schedule'] {

@@ -5,7 +5,16 @@ import type { Store } from '../store/port.js'
 import type { Clock } from './clock.js'
 import { checkDefaults, type JobPolicies } from './job-options.js'
 import type { Logger } from './log.js'
-import { type Duration, durationMs, flag, optionInvalid, refuseUnknown, textOf, wholeNumber } from './option-values.js'
+import {
+  type Duration,
+  durationMs,
+  flag,
+  naming,
+  optionInvalid,
+  refuseUnknown,
+  textOf,
+  wholeNumber,
+} from './option-values.js'
 import type { Surroundings } from './system-clock.js'
 
 export interface FleetOptions {
@@ -62,7 +71,7 @@ export interface ResolvedFleet {
 /** A fleet's defaults, once. */
 export const FLEET_DEFAULTS = { leaseMs: 10_000, maxRuns: 100, retentionMs: 90 * 86_400_000, attends: true } as const
 
-const KEYS = [
+export const FLEET_KEYS = [
   'fleet',
   'store',
   'effects',
@@ -79,7 +88,7 @@ const KEYS = [
   'clock',
 ]
 
-const FOREIGN: Readonly<Record<string, string>> = {
+export const FOREIGN_FLEET_KEYS: Readonly<Record<string, string>> = {
   name: 'fleet',
   namespace: 'fleet',
   cluster: 'fleet',
@@ -111,11 +120,11 @@ const FOREIGN: Readonly<Record<string, string>> = {
  * @throws `OPTION_INVALID`, `STORE_MISSING`, `ZONE_UNKNOWN`
  */
 export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: Logger): ResolvedFleet {
-  refuseUnknown('fleet options', input, KEYS, FOREIGN)
+  refuseUnknown('fleet options', input, FLEET_KEYS, FOREIGN_FLEET_KEYS)
   const fleet = textOf('fleet', input.fleet, 100)
   const what = (option: string) => `fleet '${fleet}': ${option}`
   const { lease, maxRuns, attends, nodeLabel, release, timeZone, logger } = input
-  if (timeZone !== undefined) intlZones(timeZone)
+  if (timeZone !== undefined) naming(what('timeZone'), () => intlZones(timeZone))
   return {
     fleet,
     store: storeOf(fleet, input, around.storeVariable),
@@ -149,7 +158,10 @@ function storeOf(fleet: string, input: FleetOptions, variable: string | undefine
     throw optionInvalid(`fleet '${fleet}': store`, "write a URL such as 'sqlite:./ledger.db', or a store.")
   }
   if (!('store' in input) && variable !== undefined && variable !== '') return variable
-  const asked = 'store' in input ? 'is DATABASE_URL set?' : 'pass `store`, or set FLEETCRON_STORE.'
+  const asked =
+    'store' in input
+      ? `\`store\` is ${store === '' ? 'empty' : 'undefined'}. Is the variable set that it is read from?`
+      : 'pass `store`, or set FLEETCRON_STORE.'
   throw new FleetcronError('STORE_MISSING', `fleet '${fleet}' has no store: ${asked}`)
 }
 
