@@ -106,7 +106,7 @@ describe('trigger', () => {
     ['data', { data: 10n }, 'cannot be written as JSON'],
     ['data', { data: () => 1 }, 'nothing that JSON knows'],
     ['data', { data: 'x'.repeat(70_000) }, 'at most 65536'],
-    ['key', { key: '' }, '1 to 200 characters'],
+    ['key', { key: '' }, '1 to 1000 characters'],
   ])('refuses %s that cannot be kept', async (_, request, words) => {
     const { commands } = await fleet()
     await expect(commands.trigger('app:it', request)).rejects.toThrow(words)

@@ -7,6 +7,7 @@ import { canonicalJson } from './definition-hash.js'
 import type { NodeState } from './node.js'
 import type { Parts } from './parts.js'
 import { Backoff, pause as wait } from './pause.js'
+import { requestId } from './request-id.js'
 
 /** Who asks and why, for the record of events; the node's label when nobody is named. */
 export interface Asking {
@@ -17,7 +18,10 @@ export interface Asking {
 export interface TriggerRequest extends Asking {
   /** Plain data for `run.data`, at most 64 kB as JSON. */
   readonly data?: unknown
-  /** Makes a resend safe: the same key gives the first run, for at least 7 days; with other data it is refused. */
+  /**
+   * Makes a resend safe: the same key gives the first run of this job, for at least 7 days; with other data it is refused.
+   * 1 to 1,000 characters.
+   */
   readonly key?: string
 }
 
@@ -28,7 +32,6 @@ export interface RunRef {
 }
 
 const DATA_LIMIT = 64 * 1024
-const KEY_LIMIT = 200
 
 /** A request gives up after so many rounds against others who change the same job. */
 const ROUNDS = 30
@@ -210,12 +213,6 @@ export class Commands {
 }
 
 const NO_RUN = {} as Run
-
-function requestId(job: string, key: string): string {
-  if (typeof key === 'string' && key.length > 0 && key.length <= KEY_LIMIT) return `${job}#${key}`
-  const message = `Job '${job}': a trigger's key is a text of 1 to ${KEY_LIMIT} characters.`
-  throw new FleetcronError('OPTION_INVALID', message)
-}
 
 export function dataText(job: string, data: unknown): string | null {
   if (data === undefined) return null

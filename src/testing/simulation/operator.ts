@@ -1,4 +1,6 @@
 import type { Commands } from '../../fleet/commands.js'
+import { requestId } from '../../fleet/request-id.js'
+import { manualKey } from '../../ledger/index.js'
 import { Random } from '../random.js'
 import type { Deed } from './acts.js'
 import type { AskedSeen } from './observations.js'
@@ -37,18 +39,19 @@ export class Operator {
   /** In the calm every job is resumed, and every run that does not end by itself is cancelled. */
   tidy(): void {
     const { ledger } = this.#world.witness
+    const { resumeAt, lingerAt, cancelAt, tooLongMs } = TIDY[this.#world.plan.pace]
     const at = (delayMs: number, act: () => void) => void this.#world.clock.after(delayMs, act)
-    at(12_000, () => {
+    at(resumeAt, () => {
       for (const { header } of ledger.jobs()) {
         if (header.pause !== null) this.#through('resume', header.job, (commands) => commands.resume(header.job))
       }
     })
-    if (this.#random.chance(0.5)) at(22_000, () => this.#linger())
-    for (const delay of [15_000, 40_000, 55_000]) {
+    if (this.#random.chance(0.5)) at(lingerAt, () => this.#linger())
+    for (const delay of cancelAt) {
       at(delay, () => {
         for (const { header } of ledger.jobs()) {
           for (const run of ledger.live(header.job)) {
-            const old = run.startedAt !== null && run.startedAt < this.#world.storeNow - TOO_LONG_MS
+            const old = run.startedAt !== null && run.startedAt < this.#world.storeNow - tooLongMs
             if (old && run.stop === null) this.#through('cancel', header.job, (commands) => commands.cancel(run))
           }
         }
@@ -66,11 +69,11 @@ export class Operator {
     const key = `q${this.#requests}`
     const [node] = living.keys()
     if (node === undefined) return
-    const data = { linger: true }
+    const data = { linger: TIDY[this.#world.plan.pace].lingers }
     this.#send(node, 'trigger', job, key, data, (commands) => commands.trigger(job, { key, data }))
     const kills = this.#random.chance(0.6)
-    clock.after(this.#random.int(1_500, 6_000), () => {
-      const run = witness.ledger.run(job, `manual:${job}#${key}`)
+    clock.after(this.#random.int(1_500, TIDY[this.#world.plan.pace].killWithin), () => {
+      const run = witness.ledger.run(job, manualKey(requestId(job, key)))
       if (run?.state !== 'running') return
       const holder = [...living.values()].find((one) => run.attempts.at(-1)?.node === one.process.name)
       if (kills && holder && living.size > 1) {
@@ -138,7 +141,8 @@ export class Operator {
         return commands.retire(job)
       case 'backfill': {
         const to = this.#world.storeNow - this.#random.int(100, 20_000)
-        return commands.backfill(job, { from: to - this.#random.int(1_000, 40_000), to })
+        const most = this.#world.plan.pace === 'brief' ? 8_000 : 40_000
+        return commands.backfill(job, { from: to - this.#random.int(1_000, most), to })
       }
       case 'cancel': {
         const runs = [...ledger.live(job)]
@@ -152,5 +156,22 @@ export class Operator {
   }
 }
 
-/** Handlers of the calm are quick: what has run for so long hangs. */
-const TOO_LONG_MS = 10_000
+/** When what is done in the calm, counted from its beginning. Handlers of the calm are quick: what has run too long hangs. */
+const TIDY = {
+  brief: {
+    resumeAt: 4_000,
+    lingerAt: 12_000,
+    lingers: 9,
+    killWithin: 4_000,
+    cancelAt: [5_000, 10_000, 15_000],
+    tooLongMs: 4_000,
+  },
+  long: {
+    resumeAt: 12_000,
+    lingerAt: 22_000,
+    lingers: 24,
+    killWithin: 6_000,
+    cancelAt: [15_000, 40_000, 55_000],
+    tooLongMs: 10_000,
+  },
+} as const
