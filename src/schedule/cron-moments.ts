@@ -1,6 +1,6 @@
 import type { CronPattern } from 'croner'
 import { DAY_MS, FIRST_WALL, LAST_WALL, SECOND_MS } from './calendar.js'
-import { Dates } from './dates.js'
+import type { Dates } from './dates.js'
 import type { Moments } from './moments.js'
 import { TimesOfDay } from './times-of-day.js'
 
@@ -11,11 +11,12 @@ import { TimesOfDay } from './times-of-day.js'
  */
 export class CronMoments implements Moments {
   private readonly times: TimesOfDay
-  private readonly dates: Dates
 
-  constructor(pattern: CronPattern, datePattern: CronPattern) {
+  constructor(
+    pattern: CronPattern,
+    private readonly dates: Dates,
+  ) {
     this.times = new TimesOfDay(pattern.hour, pattern.minute, pattern.second)
-    this.dates = new Dates(datePattern)
   }
 
   /** Whether any date of any year matches: the dates of 30 February, never. */

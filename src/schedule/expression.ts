@@ -2,6 +2,7 @@ import { CronPattern } from 'croner'
 import { FleetcronError } from '../errors.js'
 import { BoundedMap } from './bounded-map.js'
 import { CronMoments } from './cron-moments.js'
+import { Dates } from './dates.js'
 import { quote } from './quote.js'
 import { FIELDS, remedyFor } from './remedies.js'
 import type { ScheduleKind } from './types.js'
@@ -18,6 +19,9 @@ export interface Expression {
 const MAX_LENGTH = 256
 
 const parsed = new BoundedMap<string, Expression>(4_096)
+
+/** By their fields: ten thousand expressions choose among a handful of dates, and croner's pattern of one takes 80 kB. */
+const dates = new BoundedMap<string, Dates>(512)
 
 /** The text under which an expression is stored and shared: fields apart by one space. */
 function normaliseExpression(text: string): string {
@@ -40,7 +44,11 @@ export function parseExpression(text: string): Expression {
 
 function parse(text: string): Expression {
   const pattern = read(text)
-  const moments = new CronMoments(pattern, new CronPattern(dateFields(pattern.pattern), undefined, MODE))
+  const fields = dateFields(pattern.pattern)
+  const moments = new CronMoments(
+    pattern,
+    dates.getOrCompute(fields, () => new Dates(new CronPattern(fields, undefined, MODE))),
+  )
   if (!moments.isPossible) {
     const [day, month] = pattern.pattern.split(' ').slice(-3)
     throw invalid(
