@@ -16,6 +16,9 @@ export interface Throughput {
 /** Runs that a node takes at a time here; tiny handlers end at once. */
 const MAX_RUNS = 1_000
 
+/** The fleet is watched for so long at most. */
+const WATCHED_MS = 20_000
+
 /** Floor and fleet take turns, so that both meet the same machine. */
 export async function measureThroughput(stage: Stage, makeFloor: () => Promise<Floor>): Promise<Throughput> {
   const { rounds, floorMs } = stage.scale
@@ -65,7 +68,10 @@ async function oneQueue(stage: Stage): Promise<number> {
   })
 }
 
-/** Runs per second from the first settlement to that of nineteen in twenty: the last ones wait for each other. */
+/**
+ * Runs per second from the first settlement to that of nineteen in twenty (the last ones wait for each other), or for as long
+ * as it is watched at most.
+ */
 async function workedOff(
   stage: Stage,
   jobs: JobPlan,
@@ -84,7 +90,8 @@ async function workedOff(
 
 async function settledUpTo(nodes: readonly NodeProcess[], total: number): Promise<Seen['settled'][number][]> {
   const settled: Seen['settled'][number][] = []
-  for (let count = 0; count < total; ) {
+  const deadline = performance.now() + WATCHED_MS
+  for (let count = 0; count < total && performance.now() < deadline; ) {
     await pause(100)
     for (const node of nodes) {
       for (const each of (await node.take()).settled) {
@@ -97,11 +104,13 @@ async function settledUpTo(nodes: readonly NodeProcess[], total: number): Promis
 }
 
 function rateOf(settled: readonly Seen['settled'][number][], total: number): number {
-  const [first] = settled
+  const [[firstMs, firstCount] = [0, 0]] = settled
   let count = 0
+  let lastMs = firstMs
   for (const [atMs, more] of settled) {
+    if (count >= total * 0.95) break
     count += more
-    if (count >= total * 0.95) return ((count - (first?.[1] ?? 0)) / Math.max(1, atMs - (first?.[0] ?? atMs))) * 1_000
+    lastMs = atMs
   }
-  return Number.NaN
+  return ((count - firstCount) / Math.max(1, lastMs - firstMs)) * 1_000
 }
