@@ -34,7 +34,7 @@ export async function main([command, path = '']: readonly string[]): Promise<voi
       const connection = new Connection({ path, driver, now: Date.now, busyMs: 20_000 })
       await toldToGo()
       await connection.open()
-      say(await migrate(connection, [...STEPS, 'ALTER TABLE job ADD COLUMN note TEXT']))
+      say(await migrate(connection, { steps: [...STEPS, 'ALTER TABLE job ADD COLUMN note TEXT'] }))
       return connection.close()
     }
     case 'claim': {

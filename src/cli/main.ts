@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { once } from 'node:events'
+import { userInfo } from 'node:os'
 import { run } from './program.js'
 
 // Whoever reads may stop reading (`| head -1`): that ends the output, and is no error.
@@ -9,9 +11,22 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-process.exitCode = run(process.argv.slice(2), {
+process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   now: () => Date.now(),
   hostZone: () => Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC',
+  user: () => userName() ?? process.env.USER ?? 'unknown',
+  stopped: async () => {
+    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  },
 })
+
+/** A container may run under a number that has no name. */
+function userName(): string | null {
+  try {
+    return userInfo().username
+  } catch {
+    return null
+  }
+}

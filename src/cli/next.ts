@@ -8,8 +8,8 @@ import {
   type Schedule,
   scheduleSpec,
 } from '../schedule/index.js'
-import type { Terminal } from './program.js'
 import { table } from './table.js'
+import type { Terminal } from './terminal.js'
 
 interface NextOptions {
   readonly timeZone?: string

@@ -1,27 +1,39 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { FleetcronError } from '../errors.js'
+import { type ErrorCode, FleetcronError } from '../errors.js'
+import { addAsking } from './asking.js'
+import { addDoctor } from './doctor.js'
+import { addEvents } from './events.js'
+import { addJobs } from './jobs.js'
+import { addMigrate } from './migrate.js'
 import { addNext } from './next.js'
+import { addNodes } from './nodes.js'
+import { addRuns } from './runs.js'
+import { addServe } from './serve.js'
+import { oneLine, type Terminal } from './terminal.js'
 
-/** What the command line touches of the process. */
-export interface Terminal {
-  out(text: string): void
-  err(text: string): void
-  /** Epoch milliseconds. */
-  now(): number
-  /** The zone of the process, IANA name. */
-  hostZone(): string
-}
-
-/** Exit codes: done; something went wrong; the command line itself is not right. */
+/** Exit codes, documented in docs/cli.md. */
 const DONE = 0
 const FAILED = 1
 const BAD_INPUT = 2
+const AWAY = 75
+
+/** What is wrong with the command line, or with what it names; everything else is no fault of its. */
+const ABOUT_INPUT: ReadonlySet<ErrorCode> = new Set([
+  'SCHEDULE_INVALID',
+  'ZONE_UNKNOWN',
+  'OPTION_INVALID',
+  'JOB_UNKNOWN',
+  'RUN_UNKNOWN',
+  'STORE_MISSING',
+  'DRIVER_MISSING',
+])
 
 /** Runs one command line (without node and the script's path) and gives the exit code. An error is one line on `err`. */
-export function run(args: readonly string[], terminal: Terminal): number {
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code = DONE
   const program = new Command('fleetcron')
-    .description('Cron for a fleet: look at schedules.')
+    .description('Cron for a fleet: look at schedules, look after a ledger.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: () => {}, outputError: () => {} })
     .option('-V, --version', 'print the version')
@@ -29,15 +41,31 @@ export function run(args: readonly string[], terminal: Terminal): number {
       terminal.out(`${packageVersion()}\n`)
       throw new CommanderError(DONE, 'commander.version', '')
     })
+  const context = {
+    terminal,
+    failed: () => {
+      code = FAILED
+    },
+  }
   addNext(program, terminal)
+  for (const add of [addJobs, addRuns, addNodes, addEvents, addAsking, addDoctor, addMigrate, addServe]) {
+    add(program, context)
+  }
   try {
-    program.parse([...args], { from: 'user' })
-    return DONE
+    await program.parseAsync([...args], { from: 'user' })
+    return code
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return DONE
     terminal.err(`fleetcron: ${oneLine(sentence(error))}\n`)
-    return error instanceof CommanderError || error instanceof FleetcronError ? BAD_INPUT : FAILED
+    return exitCode(error)
   }
+}
+
+function exitCode(error: unknown): number {
+  if (error instanceof CommanderError) return BAD_INPUT
+  if (!(error instanceof FleetcronError)) return FAILED
+  if (error.code === 'STORE_UNAVAILABLE') return AWAY
+  return ABOUT_INPUT.has(error.code) ? BAD_INPUT : FAILED
 }
 
 function sentence(error: unknown): string {
@@ -46,14 +74,6 @@ function sentence(error: unknown): string {
   if (error.code === 'commander.help') return "name a command, such as 'fleetcron next'; see 'fleetcron --help'"
   const message = error.message.replace(/^error: /, '')
   return error.code === 'commander.excessArguments' ? `${message} Put the expression in quotes.` : message
-}
-
-/** Text from the command line is shown without its line breaks and control characters. */
-function oneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}]/gu, '?')
-    .trim()
 }
 
 function packageVersion(): string {

@@ -1,44 +1,17 @@
-import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nextOccurrences } from '../../src/schedule/index.js'
+import { CommandLine, type Outcome } from './command.js'
 
-const root = join(import.meta.dirname, '../..')
-let folder = ''
+let command: CommandLine
 
-// One file, laid out as the package is, so that the command runs as it will when installed.
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleetcron-'))
-  await copyFile(join(root, 'package.json'), join(folder, 'package.json'))
-  await build({
-    entryPoints: [join(root, 'src/cli/main.ts')],
-    outfile: join(folder, 'dist/cli/main.js'),
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-  })
+  command = await CommandLine.build()
 })
-
-afterAll(() => rm(folder, { recursive: true }))
-
-interface Outcome {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
+afterAll(() => command.remove())
 
 function fleetcron(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const options = { env: { ...process.env, ...env }, maxBuffer: 1 << 24 }
-    execFile(process.execPath, [join(folder, 'dist/cli/main.js'), ...args], options, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, err })
-    })
-  })
+  return command.run(args, env)
 }
 
 const NEW_YORK = ['--time-zone', 'America/New_York']
@@ -202,8 +175,7 @@ describe('the command', () => {
   })
 
   it('ends quietly when its reader goes away', async () => {
-    const args = [join(folder, 'dist/cli/main.js'), 'next', '* * * * * *', '--time-zone', 'UTC', '--count', '1000']
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = command.start(['next', '* * * * * *', '--time-zone', 'UTC', '--count', '1000'])
     const said: string[] = []
     child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text))
     child.stdout.destroy()

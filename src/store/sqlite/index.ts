@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { FleetcronError } from '../../errors.js'
+import type { Migratable } from '../migration.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
@@ -7,11 +10,12 @@ import type { SqliteDriver } from './driver.js'
 import type { Ledger } from './ledger.js'
 import { load } from './load.js'
 import { events, jobs, prune, runs } from './people.js'
-import { migrate } from './schema.js'
+import { migrate, migration } from './schema.js'
 import { settle } from './settle.js'
 import { Wakers } from './wakers.js'
 
 export type { SqliteDatabase, SqliteDriver, SqliteStatement } from './driver.js'
+export { sqliteMigration } from './schema.js'
 
 export interface SqliteStoreOptions {
   /** The ledger's file; its folder must exist. Business data live in another file. */
@@ -24,6 +28,8 @@ export interface SqliteStoreOptions {
   readonly now?: () => number
   /** How long a call tries to get the file's lock before it rejects with `STORE_UNAVAILABLE`, in ms. Default: 2000. */
   readonly busyMs?: number
+  /** Whether `open` makes the file and its schema, or upgrades it. False: it verifies, and says what is missing. Default: true. */
+  readonly autoMigrate?: boolean
 }
 
 /**
@@ -33,8 +39,8 @@ export interface SqliteStoreOptions {
  * @example
  * const store = createSqliteStore({ path: 'ledger.db', fleet: 'billing', driver: (path) => new Database(path) })
  */
-export function createSqliteStore(options: SqliteStoreOptions): Store {
-  const { path, fleet, driver, now = Date.now, busyMs = 2_000 } = options
+export function createSqliteStore(options: SqliteStoreOptions): Store & Migratable {
+  const { path, fleet, driver, now = Date.now, busyMs = 2_000, autoMigrate = true } = options
   const connection = new Connection({ path, driver, now: () => Math.floor(now()), busyMs })
   const ledger: Ledger = { connection, fleet, incarnation: '', services: new Set(), woken: new Set() }
   const wakers = new Wakers(ledger)
@@ -42,8 +48,9 @@ export function createSqliteStore(options: SqliteStoreOptions): Store {
 
   /** Opens the file; also again, where it was deleted or another one was put in its place. */
   async function connect(): Promise<void> {
+    if (!autoMigrate && !existsSync(path)) throw absent(path)
     await connection.open()
-    ledger.incarnation = await migrate(connection)
+    ledger.incarnation = await migrate(connection, { autoMigrate })
   }
   const serial = new Serial()
   const ready = () => serial.run(async () => (users > 0 && connection.isReplaced ? connect() : undefined))
@@ -93,7 +100,22 @@ export function createSqliteStore(options: SqliteStoreOptions): Store {
     runs: (query) => read(() => runs(ledger, query)),
     events: (query) => read(() => events(ledger, query)),
     prune: (query) => write(false, (at) => prune(ledger, query, at)),
+    migration: () =>
+      serial.run(async () => {
+        if (users > 0) return migration(connection)
+        // A look does not make the file.
+        const looked = new Connection({ path: existsSync(path) ? path : ':memory:', driver, now, busyMs })
+        await looked.open()
+        return migration(looked).finally(() => looked.close())
+      }),
   }
+}
+
+function absent(path: string): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `There is no ledger ${path}, and autoMigrate is off: look at the path, or run fleetcron migrate --store sqlite:${path}.`,
+  )
 }
 
 function infoOf(ledger: Ledger): StoreInfo {

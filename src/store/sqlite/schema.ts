@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { FleetcronError } from '../../errors.js'
+import type { Migration } from '../migration.js'
 import type { Connection } from './connection.js'
 
 /**
@@ -68,30 +69,67 @@ const READ_META = 'SELECT value FROM meta WHERE name = @name'
 const WRITE_META = `
   INSERT INTO meta (name, value) VALUES (@name, @value) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
+/** The oldest version of this list whose release works with the ledger that the newest one makes. */
+export const COMPATIBLE = 1
+
+export interface MigrateOptions {
+  /** False: only verify. */
+  readonly autoMigrate?: boolean
+  readonly steps?: readonly string[]
+  readonly compatible?: number
+}
+
 /** Creates, upgrades or verifies the schema in one transaction, and gives the incarnation. */
-export async function migrate(connection: Connection, steps = STEPS): Promise<string> {
+export async function migrate(connection: Connection, options: MigrateOptions = {}): Promise<string> {
+  const { autoMigrate = true, steps = STEPS, compatible = COMPATIBLE } = options
   const known = steps.length
   return connection.write(() => {
-    if (connection.get(HAS_META, {}) === undefined) {
+    const before = versionOf(connection)
+    if (!autoMigrate && (before === null || before.schema < known)) throw unmigrated(connection.path, before, known)
+    if (before === null) {
       connection.exec(CREATE_META)
       connection.run(WRITE_META, { name: 'schema', value: '0' })
       connection.run(WRITE_META, { name: 'incarnation', value: randomUUID() })
     }
-    const found = Number(readMeta(connection, 'schema'))
-    const incarnation = readMeta(connection, 'incarnation')
-    if (!Number.isInteger(found) || incarnation === null) throw foreign(connection.path, 'meta')
-    if (found > known) {
-      throw new FleetcronError(
-        'STORE_NEWER',
-        `The ledger ${connection.path} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
-          'upgrade fleetcron on this node.',
-      )
-    }
+    const { schema: found, oldest } = before ?? { schema: 0, oldest: 0 }
+    if (found > known && oldest > known) throw newer(connection.path, found, known)
     for (const step of steps.slice(found)) applyStep(connection, step)
     // Written also where nothing changes: a ledger that cannot be written says so when it is opened.
-    connection.run(WRITE_META, { name: 'schema', value: String(known) })
-    return incarnation
+    connection.run(WRITE_META, { name: 'schema', value: String(Math.max(found, known)) })
+    if (found < known) connection.run(WRITE_META, { name: 'compatible', value: String(compatible) })
+    return readMeta(connection, 'incarnation') ?? ''
   })
+}
+
+/** What the file holds and what it lacks, as SQL for the sqlite3 command. */
+export async function migration(connection: Connection, steps = STEPS): Promise<Migration> {
+  const before = await connection.read(() => versionOf(connection))
+  const from = before?.schema ?? null
+  if (from !== null && from > steps.length) return { from, to: steps.length, sql: '' }
+  return { from, to: steps.length, sql: from === steps.length ? '' : sqliteMigration(from, steps) }
+}
+
+/**
+ * The SQL that makes the ledger's schema in a file, or brings it up from a version, in one transaction.
+ *
+ * @param from version found in the file; null: there is none yet
+ */
+export function sqliteMigration(from: number | null = null, steps: readonly string[] = STEPS): string {
+  const meta = `${CREATE_META};\n  INSERT INTO meta (name, value) VALUES ('incarnation', lower(hex(randomblob(16))));`
+  const put = (name: string, value: number) =>
+    `INSERT INTO meta (name, value) VALUES ('${name}', '${value}') ON CONFLICT (name) DO UPDATE SET value = excluded.value;`
+  const parts = [...(from === null ? [`  ${meta}`] : []), ...steps.slice(from ?? 0)]
+  const marks = [put('schema', steps.length), put('compatible', COMPATIBLE)]
+  return `BEGIN IMMEDIATE;\n${[...parts, ...marks].join('\n')}\nCOMMIT;\n`
+}
+
+/** The version found, and the oldest one whose release works with it; null: there is no ledger yet. */
+function versionOf(connection: Connection): { readonly schema: number; readonly oldest: number } | null {
+  if (connection.get(HAS_META, {}) === undefined) return null
+  const schema = Number(readMeta(connection, 'schema'))
+  const isOurs = Number.isInteger(schema) && readMeta(connection, 'incarnation') !== null
+  if (!isOurs) throw foreign(connection.path, 'meta')
+  return { schema, oldest: Number(readMeta(connection, 'compatible') ?? schema) }
 }
 
 function readMeta(connection: Connection, name: string): string | null {
@@ -117,5 +155,22 @@ function foreign(path: string, table: string): FleetcronError {
   return new FleetcronError(
     'STORE_UNAVAILABLE',
     `The file ${path} already has a table named ${table} that is not the ledger's: give the ledger a file of its own.`,
+  )
+}
+
+function newer(path: string, found: number, known: number): FleetcronError {
+  return new FleetcronError(
+    'STORE_NEWER',
+    `The ledger ${path} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
+      'upgrade fleetcron on this node.',
+  )
+}
+
+function unmigrated(path: string, before: { readonly schema: number } | null, known: number): FleetcronError {
+  const found = before === null ? 'no schema yet' : `schema ${before.schema}`
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The ledger ${path} has ${found}, this version of fleetcron needs schema ${known}, and autoMigrate is off: ` +
+      `run fleetcron migrate --store sqlite:${path}.`,
   )
 }
