@@ -6,12 +6,14 @@ import { BACKFILL_MOST, TEXT_LIMITS } from './limits.js'
 import { queueRun } from './rows.js'
 import { isLive } from './states.js'
 import { askToStop, cancelRetired, cancelStopped } from './stop.js'
+import { isBehind } from './taken.js'
 import { cleanText, keptJson } from './text.js'
 import type { Aggregate, Run, Stop } from './types.js'
 
 /**
  * What people and programs ask for. Every command first decides what is due, under the terms in force, so that none
- * swallows it. A request that was carried out before (`ctx.taken` has its id, from a clash) changes nothing.
+ * swallows it. A request that was carried out before (`ctx.taken` has its id, from a clash) changes nothing. A change that
+ * does not hold the request's event only brought the job forward: it is committed, and the command is given again.
  */
 
 /** The key of the run that a request makes: its own row, which neither consumes nor is an occurrence. */
@@ -98,28 +100,40 @@ export function backfill(
 /** Starts nothing new until `resume`, or until the instant. Occurrences in between are missed, reason `paused`. */
 export function pause(job: Aggregate, input: { request: Request; until: number | null }, ctx: Context): Decision {
   const { request, until } = input
-  return command(job, request, ctx, (draft) => {
-    if (until !== null && until <= draft.now) {
-      return refused('OPTION_INVALID', `a pause of ${job.header.job} would end in the past: give an instant to come`)
-    }
-    const old = draft.header.pause
-    if (old !== null && old.until === until) return { outcome: 'unchanged' }
-    draft.header.pause = { since: old?.since ?? draft.now, until, ...cleanReason(request) }
-    draft.event('paused', request.id, request.by, request.why, { until })
-    return null
-  })
+  return command(
+    job,
+    request,
+    ctx,
+    (draft) => {
+      if (until !== null && until <= draft.now) {
+        return refused('OPTION_INVALID', `a pause of ${job.header.job} would end in the past: give an instant to come`)
+      }
+      const old = draft.header.pause
+      if (old !== null && old.until === until) return { outcome: 'unchanged' }
+      draft.header.pause = { since: old?.since ?? draft.now, until, ...cleanReason(request) }
+      draft.event('paused', request.id, request.by, request.why, { until })
+      return null
+    },
+    CHANGES_TERMS,
+  )
 }
 
 /** Ends a pause and forgets the failures in a row. */
 export function resume(job: Aggregate, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
-  return command(job, request, ctx, (draft) => {
-    if (draft.header.pause === null) return { outcome: 'unchanged' }
-    draft.header.pause = null
-    draft.failures = 'reset'
-    draft.event('resumed', request.id, request.by, request.why)
-    return null
-  })
+  return command(
+    job,
+    request,
+    ctx,
+    (draft) => {
+      if (draft.header.pause === null) return { outcome: 'unchanged' }
+      draft.header.pause = null
+      draft.failures = 'reset'
+      draft.event('resumed', request.id, request.by, request.why)
+      return null
+    },
+    CHANGES_TERMS,
+  )
 }
 
 /** Takes a run back: at once where nobody works on it, else its holder is asked to stop. */
@@ -141,15 +155,23 @@ export function cancel(job: Aggregate, run: Run, input: { request: Request }, ct
 /** Takes the job out of service: nothing is due any more, what waits is cancelled, who works is asked to stop. */
 export function retire(job: Aggregate, input: { request: Request }, ctx: Context): Decision {
   const { request } = input
-  return command(job, request, ctx, (draft) => {
-    if (draft.header.retired) return { outcome: 'unchanged' }
-    draft.header.retired = true
-    cancelRetired(draft)
-    for (const run of draft.runs()) if (run.stop === null) askToStop(draft, run, stopOf(draft, request))
-    draft.event('retired', request.id, request.by, request.why)
-    return null
-  })
+  return command(
+    job,
+    request,
+    ctx,
+    (draft) => {
+      if (draft.header.retired) return { outcome: 'unchanged' }
+      draft.header.retired = true
+      cancelRetired(draft)
+      for (const run of draft.runs()) if (run.stop === null) askToStop(draft, run, stopOf(draft, request))
+      draft.event('retired', request.id, request.by, request.why)
+      return null
+    },
+    CHANGES_TERMS,
+  )
 }
+
+const CHANGES_TERMS = { changesTerms: true } as const
 
 /** Decides what is due, then acts; a refusal decides nothing, and neither does a request that was carried out before. */
 function command(
@@ -157,6 +179,7 @@ function command(
   request: Request,
   ctx: Context,
   act: (draft: Draft) => Exclude<Decision, { outcome: 'change' }> | null,
+  what: { readonly changesTerms?: boolean } = {},
 ): Decision {
   if (cleanText(request.id, TEXT_LIMITS.requestId) !== request.id) {
     return refused(
@@ -168,7 +191,8 @@ function command(
   const draft = new Draft(job, ctx)
   cancelStopped(draft)
   decideDue(draft)
-  const refusal = act(draft)
+  // Where a step is all that was taken, the change does not hold the request's event: it is asked again.
+  const refusal = what.changesTerms && isBehind(draft) ? null : act(draft)
   if (refusal !== null) return refusal
   const change = draft.close()
   return change === null ? { outcome: 'unchanged' } : { outcome: 'change', change }

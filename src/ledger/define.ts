@@ -3,7 +3,7 @@ import { Draft } from './draft.js'
 import { decideDue } from './due.js'
 import { TEXT_LIMITS } from './limits.js'
 import { cancelStopped } from './stop.js'
-import { dueStretch } from './stretch.js'
+import { isBehind } from './taken.js'
 import { bucketOf, cleanText } from './text.js'
 import type { Aggregate, Change, Definition, JobHeader, StoredDefinition } from './types.js'
 
@@ -68,7 +68,7 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
   const draft = new Draft(job, ctx)
   cancelStopped(draft)
   decideDue(draft)
-  // A cursor that was set back is brought forward a step at a time (taken.ts): the terms change when nothing is due any more.
+  // The terms change when nothing is due any more.
   if (isBehind(draft)) return draft.close()
   const why = job.header.retired ? 'defined again after it was retired' : null
   draft.enter(entry(input, seq, ctx))
@@ -82,11 +82,6 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
   if (after !== null && !goesOn) draft.advance(after, after.cursorAt(ctx.now))
   draft.event('redefined', `${ctx.changeId}.defined`, input.by, why, { hash: input.hash, from: job.header.definition })
   return draft.close()
-}
-
-function isBehind(draft: Draft): boolean {
-  const { schedule, header, now } = draft
-  return schedule !== null && !header.retired && dueStretch(draft, schedule, now) !== null
 }
 
 /** Registering a job never makes an occurrence of the past due: its cursor begins now. */

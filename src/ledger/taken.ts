@@ -27,6 +27,15 @@ export function decideUpToTaken(draft: Draft, schedule: Schedule): boolean {
   return true
 }
 
+/**
+ * Whether something is due still: a cursor that was set back is brought forward a step at a time, so that what changes the
+ * terms of a job (define, pause, resume, retire) waits until nothing is due any more, and is asked again.
+ */
+export function isBehind(draft: Draft): boolean {
+  const { schedule, header, now } = draft
+  return schedule !== null && !header.retired && dueStretch(draft, schedule, now) !== null
+}
+
 function earliestTaken(draft: Draft, schedule: Schedule): Taken | null {
   const { cursor } = draft.header
   const clashed = [...(draft.ctx.taken ?? [])].map((key) => ({ from: key, to: key }))
