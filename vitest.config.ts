@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...filesLeftOut()],
     globalSetup: ['test/servers/setup.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     // A server that is not on the machine is installed by the hook that asks for it first.
     hookTimeout: 300_000,
   },

@@ -27,8 +27,8 @@ export class PostgresPlace {
   }
 
   /** Runs statements in which SCHEMA stands for the place's own; gives the rows of the last one. */
-  async sql<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
-    const result = await this.#admin.query(text.replaceAll('SCHEMA.', `"${this.schema}".`))
+  async sql<Row = Record<string, unknown>>(text: string, values?: readonly string[]): Promise<Row[]> {
+    const result = await this.#admin.query(text.replaceAll('SCHEMA.', `"${this.schema}".`), values && [...values])
     return (Array.isArray(result) ? result.at(-1) : result).rows
   }
 
@@ -44,6 +44,12 @@ export function poolOf(url: string, max: number): pg.Pool {
   pool.on('error', () => {})
   return pool
 }
+
+const SPOILS = {
+  definition: 'DELETE FROM SCHEMA.definition WHERE fleet = $1 AND job = $2',
+  header: "UPDATE SCHEMA.job SET header = '{' WHERE fleet = $1 AND job = $2",
+  run: "UPDATE SCHEMA.run SET body = '{' WHERE fleet = $1 AND job = $2 AND key = 'k'",
+} as const
 
 const TABLES = ['job', 'run', 'definition', 'node', 'event'].map((table) => `SCHEMA.${table}`).join(', ')
 
@@ -84,6 +90,7 @@ export class TurnedPlaces {
       connect: (fleet) => turned(this.#place.storeOn(this.#pool(connected++), fleet), turn),
       close: () => {},
       fullScans: () => scans(this.#place, this.#direct),
+      spoil: async (fleet, job, row) => void (await this.#place.sql(SPOILS[row], [fleet, job])),
     }
   }
 

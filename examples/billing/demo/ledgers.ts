@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { RunRecord, RunState, Store } from 'fleetcron'
-import { resolveStore } from '../../../src/store/resolve.js'
+import { resolveStore } from '../../../dist/store/resolve.js'
 
 /** A run as the reckoning counts it. */
 export interface RunRow {

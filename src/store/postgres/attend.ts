@@ -1,7 +1,8 @@
 import type { EndedSession } from '../../ledger/types.js'
 import type { Attendance, AttendQuery, SessionRef } from '../port.js'
+import { carefully } from './careful.js'
 import type { Ledger } from './ledger.js'
-import { type AggregateRow, aggregateOf } from './rows.js'
+import { type AggregateRow, aggregatesOf } from './rows.js'
 import { bucketArguments, helloArgument } from './sessions.js'
 
 interface Answer extends Omit<Attendance, 'jobs' | 'unreadable' | 'ended' | 'after'> {
@@ -13,9 +14,9 @@ interface Answer extends Omit<Attendance, 'jobs' | 'unreadable' | 'ended' | 'aft
 /** Where a page ended: jobs to recover come first, by name; then jobs due, by instant and name. */
 type Mark = { readonly recovered: string } | { readonly due: readonly [at: number, job: string] }
 
-export async function attend(ledger: Ledger, session: SessionRef, query: AttendQuery): Promise<Attendance> {
+export function attend(ledger: Ledger, session: SessionRef, query: AttendQuery): Promise<Attendance> {
   const mark: Mark = query.after === undefined ? { recovered: '' } : (JSON.parse(query.after) as Mark)
-  const answer = await ledger.calls.call<Answer>('attend', {
+  const args = {
     p_fleet: ledger.fleet,
     p_session: session.id,
     p_node: session.node,
@@ -28,13 +29,18 @@ export async function attend(ledger: Ledger, session: SessionRef, query: AttendQ
     p_recovered: 'recovered' in mark ? mark.recovered : '',
     p_due_at: 'due' in mark ? mark.due[0] : null,
     p_due_job: 'due' in mark ? mark.due[1] : '',
-  })
+  }
+  return carefully(async (isCareful) =>
+    attendanceOf(await ledger.calls.call<Answer>('attend', { ...args, p_careful: isCareful }), isCareful),
+  )
+}
+
+function attendanceOf(answer: Answer, isCareful: boolean): Attendance {
   const { now, alive, jobs = [], ended = [], after = null, incarnation } = answer
   return {
     now,
     alive,
-    jobs: jobs.map(aggregateOf),
-    unreadable: [],
+    ...aggregatesOf(jobs, isCareful),
     ended: new Map(ended.map((each) => [each.session, each])),
     after: after && JSON.stringify(after),
     nextWakeAt: answer.nextWakeAt ?? null,

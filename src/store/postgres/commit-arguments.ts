@@ -63,6 +63,7 @@ const CHANGE = [
   'c_waiting',
   'c_fate_key',
   'c_failures',
+  'c_retired',
   'c_header',
 ] as const
 
@@ -83,6 +84,7 @@ function changeRow(change: Change) {
     c_waiting: waitingTotal(header),
     c_fate_key: header.lastFate?.key ?? null,
     c_failures: change.failures,
+    c_retired: header.retired ? 1 : 0,
     c_header: JSON.stringify(header),
   }
 }
@@ -112,7 +114,7 @@ function runRow({ run, expect }: Change['runs'][number]) {
   }
 }
 
-const DEFINITION = ['d_change', 'd_hash', 'd_seq', 'd_entered_at', 'd_release', 'd_content'] as const
+const DEFINITION = ['d_change', 'd_hash', 'd_seq', 'd_entered_at', 'd_release', 'd_stored', 'd_content'] as const
 
 function definitionRow(definition: NonNullable<Change['definition']>) {
   return {
@@ -120,6 +122,8 @@ function definitionRow(definition: NonNullable<Change['definition']>) {
     d_seq: definition.seq,
     d_entered_at: definition.enteredAt,
     d_release: definition.release,
+    // A schedule kept in the store names the handler that does its work.
+    d_stored: definition.content.handler === undefined ? 0 : 1,
     d_content: JSON.stringify(definition.content),
   }
 }

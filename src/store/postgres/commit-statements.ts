@@ -19,11 +19,11 @@ export const COMMIT = `
     p_fleet text, p_gate bigint, p_session text, p_read bigint, p_lease bigint, p_sep text, p_null text, p_count integer,
     p_new integer, p_unsure integer, p_fresh integer, p_over integer,
     c_id text, c_job text, c_expect text, c_settled text, c_service text, c_name text, c_bucket text, c_definition text,
-    c_unsure text, c_wake_at text, c_waiting text, c_fate_key text, c_failures text, c_header text,
+    c_unsure text, c_wake_at text, c_waiting text, c_fate_key text, c_failures text, c_retired text, c_header text,
     r_change text, r_key text, r_expect_state text, r_expect_token text, r_cause text, r_lane text, r_stop text,
     r_created_at text, r_state text, r_place text, r_position text, r_ready_at text, r_token text, r_session text,
     r_holder text, r_attempt text, r_ended_at text, r_body text,
-    d_change text, d_hash text, d_seq text, d_entered_at text, d_release text, d_content text,
+    d_change text, d_hash text, d_seq text, d_entered_at text, d_release text, d_stored text, d_content text,
     e_change text, e_id text, e_at text, e_job text, e_kind text, e_by text, e_why text, e_data text
   ) RETURNS text LANGUAGE plpgsql VOLATILE ${BRISK} AS $body$
   DECLARE
@@ -101,7 +101,8 @@ export const COMMIT = `
         END IF;
 
         UPDATE fleetcron.job j SET service = c.service, name = c.name, bucket = c.bucket::integer, version = c.id,
-          definition = c.definition, waiting = c.waiting::bigint, fate_key = c.fate_key, header = c.header,
+          definition = c.definition, waiting = c.waiting::bigint, fate_key = c.fate_key, is_retired = c.retired = '1',
+          header = c.header,
           wake_at = CASE WHEN j.settled = c.settled::bigint THEN c.wake_at::bigint ELSE v_now END,
           failures = CASE c.failures WHEN 'reset' THEN 0 WHEN 'count' THEN j.failures + 1 ELSE j.failures END
         FROM unnest(v_jobs, v_expects, v_fates, string_to_array(c_id, p_sep, p_null), string_to_array(c_settled, p_sep, p_null),
@@ -109,24 +110,25 @@ export const COMMIT = `
           string_to_array(c_bucket, p_sep, p_null), string_to_array(c_definition, p_sep, p_null),
           string_to_array(c_wake_at, p_sep, p_null), string_to_array(c_waiting, p_sep, p_null),
           string_to_array(c_fate_key, p_sep, p_null), string_to_array(c_failures, p_sep, p_null),
-          string_to_array(c_header, p_sep, p_null)) WITH ORDINALITY AS c(job, expect, fate, id, settled, service, name,
-          bucket, definition, wake_at, waiting, fate_key, failures, header, at)
+          string_to_array(c_retired, p_sep), string_to_array(c_header, p_sep, p_null)) WITH ORDINALITY AS c(job, expect,
+          fate, id, settled, service, name, bucket, definition, wake_at, waiting, fate_key, failures, retired, header, at)
         CROSS JOIN LATERAL (
           SELECT o.ctid FROM fleetcron.job o WHERE o.fleet = p_fleet AND o.job = c.job LIMIT 1) AS old
         WHERE c.at <= p_count AND c.fate IS NULL AND c.expect IS NOT NULL AND j.ctid = old.ctid;
         IF v_new > 0 THEN
           INSERT INTO fleetcron.job (fleet, job, service, name, bucket, version, definition, wake_at, waiting, fate_key,
-            settled, failures, succeeded_until, token_floor, header)
+            settled, failures, succeeded_until, token_floor, is_retired, header)
           SELECT p_fleet, c.job, c.service, c.name, c.bucket::integer, c.id, c.definition,
             CASE WHEN c.settled::bigint = 0 THEN c.wake_at::bigint ELSE v_now END, c.waiting::bigint, c.fate_key,
-            0, CASE c.failures WHEN 'count' THEN 1 ELSE 0 END, NULL, 0, c.header
+            0, CASE c.failures WHEN 'count' THEN 1 ELSE 0 END, NULL, 0, c.retired = '1', c.header
           FROM unnest(v_jobs, v_expects, v_fates, string_to_array(c_id, p_sep, p_null),
             string_to_array(c_settled, p_sep, p_null), string_to_array(c_service, p_sep, p_null),
             string_to_array(c_name, p_sep, p_null), string_to_array(c_bucket, p_sep, p_null),
             string_to_array(c_definition, p_sep, p_null), string_to_array(c_wake_at, p_sep, p_null),
             string_to_array(c_waiting, p_sep, p_null), string_to_array(c_fate_key, p_sep, p_null),
-            string_to_array(c_failures, p_sep, p_null), string_to_array(c_header, p_sep, p_null)) WITH ORDINALITY AS c(job,
-            expect, fate, id, settled, service, name, bucket, definition, wake_at, waiting, fate_key, failures, header, at)
+            string_to_array(c_failures, p_sep, p_null), string_to_array(c_retired, p_sep),
+            string_to_array(c_header, p_sep, p_null)) WITH ORDINALITY AS c(job, expect, fate, id, settled, service, name,
+            bucket, definition, wake_at, waiting, fate_key, failures, retired, header, at)
           WHERE c.at <= p_count AND c.fate IS NULL AND c.expect IS NULL
           ORDER BY c.at ON CONFLICT DO NOTHING;
           GET DIAGNOSTICS v_rows = ROW_COUNT;
@@ -175,14 +177,16 @@ export const COMMIT = `
           IF v_rows < v_over THEN RAISE SQLSTATE 'FC001'; END IF;
         END IF;
         IF d_change <> '' THEN
-          INSERT INTO fleetcron.definition AS o (fleet, job, hash, seq, entered_at, release, content)
-          SELECT p_fleet, v_jobs[d.change::integer], d.hash, d.seq::bigint, d.entered_at::bigint, d.release, d.content
+          INSERT INTO fleetcron.definition AS o (fleet, job, hash, seq, entered_at, release, is_stored, content)
+          SELECT p_fleet, v_jobs[d.change::integer], d.hash, d.seq::bigint, d.entered_at::bigint, d.release,
+            d.stored = '1', d.content
           FROM unnest(string_to_array(d_change, p_sep), string_to_array(d_hash, p_sep, p_null),
             string_to_array(d_seq, p_sep), string_to_array(d_entered_at, p_sep), string_to_array(d_release, p_sep, p_null),
-            string_to_array(d_content, p_sep)) AS d(change, hash, seq, entered_at, release, content)
+            string_to_array(d_stored, p_sep), string_to_array(d_content, p_sep))
+            AS d(change, hash, seq, entered_at, release, stored, content)
           WHERE d.change <> '' AND v_fates[nullif(d.change, '')::integer] IS NULL
           ON CONFLICT (fleet, job, hash) DO UPDATE SET seq = excluded.seq, entered_at = excluded.entered_at,
-            release = excluded.release, content = excluded.content;
+            release = excluded.release, is_stored = excluded.is_stored, content = excluded.content;
         END IF;
         IF e_change <> '' THEN
           SELECT count(*) INTO v_new FROM unnest(string_to_array(e_change, p_sep)) AS e(change)

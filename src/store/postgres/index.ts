@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import type { Migratable } from '../migration.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
@@ -11,7 +12,7 @@ import { Line } from './line.js'
 import { load } from './load.js'
 import { channelOf, lockKey, quotedSchema } from './names.js'
 import { events, jobs, prune, runs } from './people.js'
-import { migrate } from './schema.js'
+import { migrate, migration } from './schema.js'
 import { settle } from './settle.js'
 
 export type { PostgresClient, PostgresNotification, PostgresPool } from './driver.js'
@@ -41,7 +42,7 @@ export interface PostgresStoreOptions {
  * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
  * const store = createPostgresStore({ pool, fleet: 'billing' })
  */
-export function createPostgresStore(options: PostgresStoreOptions): Store {
+export function createPostgresStore(options: PostgresStoreOptions): Store & Migratable {
   const { pool, fleet, schema = 'fleetcron', autoMigrate = true, statementMs = 5_000 } = options
   const calls = new Calls({ pool, schema: quotedSchema(schema), place: placeOf(pool), statementMs })
   const line = new Line(calls, pool, channelOf(schema, fleet))
@@ -84,6 +85,12 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     runs: (query) => ready(() => runs(ledger, query)),
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
+    migration: () =>
+      serial.run(async () => {
+        const found = await migration(calls, schema)
+        if (users === 0) await options.closed?.()
+        return found
+      }),
   }
 }
 

@@ -1,9 +1,12 @@
-import type { StoredDefinition } from '../../ledger/types.js'
-import type { Loaded, LoadQuery } from '../port.js'
+import type { Run, StoredDefinition } from '../../ledger/types.js'
+import type { Loaded, LoadQuery, Unreadable } from '../port.js'
+import { readOr } from '../readable.js'
+import { SEEN_MS } from '../retention.js'
+import { carefully } from './careful.js'
 import type { Ledger } from './ledger.js'
 import {
   type AggregateRow,
-  aggregateOf,
+  aggregatesOf,
   type DefinitionRow,
   definitionOf,
   type EventRow,
@@ -11,6 +14,7 @@ import {
   type NodeColumns,
   nodeOf,
   type RunRow,
+  readable,
   runOf,
 } from './rows.js'
 
@@ -23,10 +27,9 @@ interface Answer {
   readonly nodes: readonly NodeColumns[]
 }
 
-export async function load(ledger: Ledger, query: LoadQuery): Promise<Loaded> {
-  const { calls, fleet, gate } = ledger
+export function load({ calls, fleet, gate }: Ledger, query: LoadQuery): Promise<Loaded> {
   const { jobs = [], attempts = [], keys = [], requests = [], nodes = false } = query
-  const answer = await calls.call<Answer>('load', {
+  const args = {
     p_fleet: fleet,
     p_gate: String(gate),
     p_jobs: JSON.stringify([...new Set(jobs)]),
@@ -34,18 +37,41 @@ export async function load(ledger: Ledger, query: LoadQuery): Promise<Loaded> {
     p_keys: JSON.stringify(keys.map(({ job, key }) => [job, key])),
     p_requests: JSON.stringify(requests),
     p_nodes: nodes,
-  })
-  const aggregates = answer.jobs.map(aggregateOf)
-  const definitions = new Map<string, StoredDefinition[]>(aggregates.map(({ header }) => [header.job, []]))
-  for (const row of answer.definitions) definitions.get(row[0])?.push(definitionOf(row))
-  const runs = answer.runs.map(runOf)
+    p_seen_ms: SEEN_MS,
+  }
+  return carefully(async (isCareful) =>
+    loadedOf(await calls.call<Answer>('load', { ...args, p_careful: isCareful }), isCareful),
+  )
+}
+
+function loadedOf(answer: Answer, isCareful: boolean): Loaded {
+  const aggregates = aggregatesOf(answer.jobs, isCareful)
+  const jobs = new Map(aggregates.jobs.map((aggregate) => [aggregate.header.job, aggregate]))
+  const bad = new Map(aggregates.unreadable.map((each) => [each.job, each]))
+  const blame = (job: string) => (why: string) => void (bad.has(job) || bad.set(job, { job, why }))
+
+  const definitions = new Map<string, StoredDefinition[]>([...jobs.keys()].map((job) => [job, []]))
+  for (const row of answer.definitions) {
+    const [job] = row
+    if (jobs.has(job)) readOr(() => void definitions.get(job)?.push(definitionOf(row)), blame(job))
+  }
+  const runs = new Map<string, Run>()
+  for (const row of answer.runs) {
+    const take = (run: Run) => void runs.set(JSON.stringify([run.job, run.key]), run)
+    if (row[2] === undefined) take(runOf(row))
+    else readOr(() => take(runOf(row)), blame(row[2]))
+  }
+  for (const job of bad.keys()) {
+    definitions.delete(job)
+    jobs.delete(job)
+  }
   return {
     now: answer.now,
-    jobs: new Map(aggregates.map((aggregate) => [aggregate.header.job, aggregate])),
+    jobs,
     definitions,
-    runs: [...new Map(runs.map((run) => [JSON.stringify([run.job, run.key]), run])).values()],
-    unreadable: [],
+    runs: [...runs.values()],
+    unreadable: [...bad.values()] satisfies Unreadable[],
     events: answer.events.map(eventOf),
-    nodes: answer.nodes.map(nodeOf),
+    nodes: readable(answer.nodes, nodeOf),
   }
 }

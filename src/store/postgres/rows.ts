@@ -1,11 +1,18 @@
-import type { Aggregate, Definition, JobHeader, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
-import type { NodeRow, NodeSummary } from '../port.js'
+import type { Aggregate, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
+import type { NodeRow, NodeSummary, Unreadable } from '../port.js'
+import { parseRow, readDefinition, readHeader, readOr, readRun, UnreadableRow } from '../readable.js'
 import type { Row } from './columns.js'
 
-/** Rows as the statements give them in JSON, and what they stand for. A run's `stop` and a job's `wake_at` live in columns. */
+/**
+ * Rows as the statements give them, and what they stand for. A run's `stop` and a job's `wake_at` live in columns. What the
+ * ledger made JSON of is parsed already, or, in a careful answer, still a text.
+ */
+type Json = unknown
 
 export type AggregateRow = readonly [
-  header: JobHeader,
+  job: string,
+  hash: string,
+  header: Json,
   wakeAt: number | null,
   version: string,
   settled: number,
@@ -13,26 +20,65 @@ export type AggregateRow = readonly [
   succeededUntil: number | null,
   tokenFloor: number,
   /** Null where the definition is lost, which no commit allows. */
-  definition: Definition | null,
+  definition: Json | null,
   runs: readonly RunRow[],
 ]
 
+/** @throws UnreadableRow */
 export function aggregateOf(row: AggregateRow): Aggregate {
-  const [header, wakeAt, version, settled, failures, succeededUntil, tokenFloor, definition, runs] = row
-  if (definition === null) throw new Error(`The job ${header.job} has lost its definition.`)
+  const [job, hash, header, wakeAt, version, settled, failures, succeededUntil, tokenFloor, definition, runs] = row
+  demandLength(row, 11)
   return {
-    header: { ...header, wakeAt },
+    header: { ...readHeader(job, parsed('its header', header)), wakeAt },
     tally: { settled, failures, succeededUntil, tokenFloor },
     version,
-    definition,
+    definition: readDefinition(hash, parsed(`its definition ${hash}`, definition)),
     runs: runs.map(runOf),
   }
 }
 
-export type RunRow = readonly [body: Run, stop: Stop | null]
+/** Aggregates in order; those that cannot be read are named in a careful answer, and ask for one otherwise. */
+export function aggregatesOf(rows: readonly AggregateRow[], isCareful: boolean) {
+  const jobs: Aggregate[] = []
+  const unreadable: Unreadable[] = []
+  for (const row of rows) {
+    if (!isCareful) jobs.push(aggregateOf(row))
+    else {
+      readOr(
+        () => void jobs.push(aggregateOf(row)),
+        (why) => void unreadable.push({ job: row[0], why }),
+      )
+    }
+  }
+  return { jobs, unreadable }
+}
 
-export function runOf([body, stop]: RunRow): Run {
-  return { ...body, stop }
+export type RunRow =
+  | readonly [body: Json, stop: Json]
+  /** In a careful answer; `createdAt` where pages go by it. */
+  | readonly [body: string, stop: string | null, job: string, key: string, createdAt: number]
+
+/** @throws UnreadableRow */
+export function runOf(row: RunRow): Run {
+  const [body, stop, , key] = row
+  if (key === undefined) demandLength(row, 2)
+  const named = key === undefined ? 'a run' : `the run ${key}`
+  return readRun(parsed(named, body), parsed(`${named}'s stop`, stop) as Stop | null)
+}
+
+/** What a run's holder is asked. @throws UnreadableRow */
+export function stopOf([, stop, , key]: RunRow): Stop | null {
+  return parsed(`the run ${key}'s stop`, stop) as Stop | null
+}
+
+/** A text that was not parsed yet is so now; nothing that the ledger keeps as JSON is a text itself. */
+function parsed(row: string, value: Json): unknown {
+  return typeof value === 'string' ? parseRow(row, value) : value
+}
+
+/** What a row holds may look like several rows, or like a part of one. */
+function demandLength(row: readonly unknown[], length: number): void {
+  if (row.length !== length) throw new UnreadableRow('a row is not whole')
 }
 
 /** The columns of a run that a commit and a settlement write alike. */
@@ -79,7 +125,8 @@ export type DefinitionRow = readonly [
 ]
 
 export function definitionOf([, hash, seq, enteredAt, release, content]: DefinitionRow): StoredDefinition {
-  return { hash, content: JSON.parse(content) as Definition, seq, enteredAt, release }
+  const found = readDefinition(hash, parseRow(`its definition ${hash}`, content))
+  return { hash, content: found, seq, enteredAt, release }
 }
 
 export type EventRow = readonly [
@@ -114,8 +161,8 @@ export type NodeColumns = readonly [
 
 export function nodeOf(row: NodeColumns): NodeRow {
   const [session, node, label, services, attends, room, zoneData, release, startedAt, seenAt, leaseEnd, endedAt] = row
-  const manifest = JSON.parse(row[12]) as Record<string, string>
-  const hello = { label, services: JSON.parse(services) as string[], attends, manifest, zoneData, release }
+  const manifest = parseRow('manifest', row[12]) as Record<string, string>
+  const hello = { label, services: parseRow('services', services) as string[], attends, manifest, zoneData, release }
   return { session, node, hello, room, startedAt, seenAt, leaseEnd, endedAt }
 }
 
@@ -134,6 +181,16 @@ export type SummaryColumns = readonly [
 
 export function summaryOf(row: SummaryColumns): NodeSummary {
   const [session, node, label, services, attends, room, zoneData, manifestId, seenAt, endedAt] = row
-  const told = { session, node, label, services: JSON.parse(services) as string[], attends, room }
+  const told = { session, node, label, services: parseRow('services', services) as string[], attends, room }
   return { ...told, manifestId, zoneData, seenAt, endedAt }
+}
+
+/** Rows that can be read; the others are left out. */
+export function readable<R, T>(rows: readonly R[], read: (row: R) => T): T[] {
+  return rows.flatMap((row) =>
+    readOr(
+      () => [read(row)],
+      () => [],
+    ),
+  )
 }

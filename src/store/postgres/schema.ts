@@ -1,11 +1,12 @@
 import { FleetcronError } from '../../errors.js'
+import type { Migration } from '../migration.js'
 import type { Calls } from './calls.js'
 import { literal } from './columns.js'
 import { COMMIT, JUDGE } from './commit-statements.js'
 import { codeOf, type PostgresClient } from './driver.js'
 import { inSchema, lockKey, quotedSchema } from './names.js'
 import { EVENTS, JOBS, PRUNE, RUNS } from './people-statements.js'
-import { AGGREGATES, CLOCK, INCARNATION, NEXT_END, NEXT_WAKE, WHICH } from './shared-statements.js'
+import { AGGREGATES, CLOCK, INCARNATION, NEXT_END, NEXT_WAKE, RUN_ROW, WHICH } from './shared-statements.js'
 import { ATTEND, BEAT, LOAD, SETTLE } from './statements.js'
 import { TABLES } from './tables.js'
 
@@ -19,6 +20,7 @@ export const STEPS: readonly string[] = [
     CLOCK,
     INCARNATION,
     WHICH,
+    RUN_ROW,
     AGGREGATES,
     NEXT_WAKE,
     NEXT_END,
@@ -40,13 +42,19 @@ const META = `
   INSERT INTO fleetcron.meta (name, value) VALUES ('schema', '0'), ('incarnation', gen_random_uuid());
 `
 
-const READ_META = `SELECT name, value FROM fleetcron.meta WHERE name IN ('schema', 'incarnation')`
+const READ_META = `SELECT name, value FROM fleetcron.meta WHERE name IN ('schema', 'incarnation', 'compatible')`
+
+/** The oldest version of this list whose release works with the ledger that the newest one makes. */
+const COMPATIBLE = 1
 
 /** What is run for a schema that has the first \`from\` steps; null: for a database without it. */
 function upgrade(quoted: string, from: number | null, steps: readonly string[]): string {
   const missing = from === null ? [META, ...steps] : steps.slice(from)
   const mark = `UPDATE fleetcron.meta SET value = ${literal(String(steps.length))} WHERE name = 'schema';`
-  return inSchema([...missing, mark].join('\n'), quoted)
+  const oldest = `
+    INSERT INTO fleetcron.meta (name, value) VALUES ('compatible', ${literal(String(COMPATIBLE))})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value;`
+  return inSchema([...missing, mark, oldest].join('\n'), quoted)
 }
 
 /**
@@ -71,10 +79,18 @@ export interface MigrateOptions {
 export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
   const { schema, steps = STEPS } = options
   const found = await calls.use((client) => version(client, schema, calls.place))
-  if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
-  if (found === steps.length) return
-  if (!options.autoMigrate) throw unmigrated(calls.place, found, steps.length)
+  throwIfNewer(calls.place, found, steps.length)
+  if (found !== null && found.schema >= steps.length) return
+  if (!options.autoMigrate) throw unmigrated(calls.place, found?.schema ?? null, steps.length)
   await calls.use((client) => migrateOn(client, calls.place, schema, steps), MIGRATION_MS)
+}
+
+/** What the database holds and what it lacks. */
+export async function migration(calls: Calls, schema: string): Promise<Migration> {
+  const found = await calls.use((client) => version(client, schema, calls.place))
+  const from = found?.schema ?? null
+  const isThere = from !== null && from >= STEPS.length
+  return { from, to: STEPS.length, sql: isThere ? '' : postgresMigration(schema, from) }
 }
 
 const MIGRATION_MS = 60_000
@@ -94,10 +110,11 @@ async function migrateOn(
   )
   try {
     const found = await version(client, schema, place)
-    if (found !== null && found > steps.length) throw newer(place, found, steps.length)
+    throwIfNewer(place, found, steps.length)
     const hasSchema = await exists(client, `SELECT FROM pg_namespace WHERE nspname = ${literal(schema)}`)
     if (!hasSchema) await client.query(`CREATE SCHEMA ${quoted}`)
-    if (found !== steps.length) await client.query(upgrade(quoted, found, steps))
+    const from = found?.schema ?? null
+    if (from === null || from < steps.length) await client.query(upgrade(quoted, from, steps))
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined)
@@ -105,8 +122,14 @@ async function migrateOn(
   }
 }
 
+interface Version {
+  readonly schema: number
+  /** The oldest version whose release works with it. */
+  readonly oldest: number
+}
+
 /** The version of the schema; null where there is none. */
-async function version(client: PostgresClient, schema: string, place: string): Promise<number | null> {
+async function version(client: PostgresClient, schema: string, place: string): Promise<Version | null> {
   const quoted = quotedSchema(schema)
   const hasMeta = await exists(
     client,
@@ -116,8 +139,10 @@ async function version(client: PostgresClient, schema: string, place: string): P
   if (!hasMeta) return null
   try {
     const { rows } = (await client.query(inSchema(READ_META, quoted))) as { rows: { name: string; value: string }[] }
-    const found = Number(rows.find((row) => row.name === 'schema')?.value)
-    if (rows.length === 2 && Number.isInteger(found)) return found
+    const values = new Map(rows.map((row) => [row.name, row.value]))
+    const found = Number(values.get('schema'))
+    const oldest = Number(values.get('compatible') ?? found)
+    if (values.has('incarnation') && Number.isInteger(found)) return { schema: found, oldest }
   } catch (error) {
     if (codeOf(error) !== '42703') throw error
   }
@@ -133,10 +158,12 @@ async function exists(client: PostgresClient, sql: string): Promise<boolean> {
   return rows[0].found
 }
 
-function newer(place: string, found: number, known: number): FleetcronError {
-  return new FleetcronError(
+/** A newer schema that only added serves this version too. */
+function throwIfNewer(place: string, found: Version | null, known: number): void {
+  if (found === null || found.schema <= known || found.oldest <= known) return
+  throw new FleetcronError(
     'STORE_NEWER',
-    `The ledger ${place} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
+    `The ledger ${place} has schema ${found.schema}, and this version of fleetcron knows schema ${known}: ` +
       'upgrade fleetcron on this node.',
   )
 }

@@ -34,14 +34,29 @@ export const WHICH = `
   END $body$;
 `
 
+/**
+ * A run as answers hold it. Its JSON stands in them as it is, which saves the server to quote it; \`p_careful\`: as a text, with
+ * what else names the row, for those who look for one that cannot be read.
+ */
+export const RUN_ROW = `
+  CREATE FUNCTION fleetcron.run_row(p_careful boolean, p_job text, p_key text, p_created_at bigint, p_body text, p_stop text)
+  RETURNS text LANGUAGE sql STABLE AS $body$
+    SELECT CASE WHEN p_careful THEN json_build_array(p_body, p_stop, p_job, p_key, p_created_at)::text
+      ELSE '[' || p_body || ',' || coalesce(p_stop, 'null') || ']' END
+  $body$;
+`
+
 /** Jobs as they are loaded, one JSON array: header, columns, definition, and the window of live runs with their stops. */
 export const AGGREGATES = `
-  CREATE FUNCTION fleetcron.aggregates(p_fleet text, p_jobs text[]) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+  CREATE FUNCTION fleetcron.aggregates(p_fleet text, p_jobs text[], p_careful boolean)
+  RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
   BEGIN
     RETURN (
       SELECT '[' || coalesce(string_agg(
-        concat_ws(',', '[' || j.header, coalesce(j.wake_at::text, 'null'), to_json(j.version)::text, j.settled::text,
-          j.failures::text, coalesce(j.succeeded_until::text, 'null'), j.token_floor::text, coalesce(d.content, 'null'),
+        concat_ws(',', '[' || to_json(j.job)::text, to_json(j.definition)::text,
+          CASE WHEN p_careful THEN to_json(j.header)::text ELSE j.header END, coalesce(j.wake_at::text, 'null'),
+          to_json(j.version)::text, j.settled::text, j.failures::text, coalesce(j.succeeded_until::text, 'null'),
+          j.token_floor::text, coalesce(CASE WHEN p_careful THEN to_json(d.content)::text ELSE d.content END, 'null'),
           '[' || coalesce(w.runs, '') || ']]'),
         ',' ORDER BY n.at), '') || ']'
       FROM unnest(p_jobs) WITH ORDINALITY AS n(job, at)
@@ -54,8 +69,8 @@ export const AGGREGATES = `
         SELECT EXISTS (
           SELECT FROM fleetcron.run r WHERE r.live_fleet = p_fleet AND r.live_job = n.job) AS found) AS live
       CROSS JOIN LATERAL (
-        SELECT string_agg('[' || x.body || ',' || coalesce(x.stop, 'null') || ']', ',' ORDER BY x.part, x.position, x.key)
-          AS runs
+        SELECT string_agg(fleetcron.run_row(p_careful, n.job, x.key, 0, x.body, x.stop), ','
+          ORDER BY x.part, x.position, x.key) AS runs
         FROM (
           SELECT 0 AS part, r.position, r.key, r.body, r.stop FROM fleetcron.run r
           WHERE live.found AND r.live_fleet = p_fleet AND r.live_job = n.job AND r.place

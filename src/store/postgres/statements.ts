@@ -18,7 +18,7 @@ export const ATTEND = `
   CREATE FUNCTION fleetcron.attend(
     p_fleet text, p_session text, p_node text, p_lease bigint, p_hello json, p_services json, p_mine bytea,
     p_has_mine boolean, p_has_others boolean, p_grace bigint, p_limit integer, p_recovered text, p_due_at bigint,
-    p_due_job text
+    p_due_job text, p_careful boolean
   ) RETURNS text LANGUAGE plpgsql VOLATILE ${PATIENT} AS $body$
   DECLARE
     v_now bigint;
@@ -104,7 +104,7 @@ export const ATTEND = `
         ELSE json_build_object('due', json_build_array(v_due_at[p_limit - cardinality(v_recover)], v_jobs[p_limit])) END;
       v_jobs := v_jobs[1:p_limit];
     END IF;
-    RETURN concat('{"now":', v_now, ',"alive":true,"jobs":', fleetcron.aggregates(p_fleet, v_jobs),
+    RETURN concat('{"now":', v_now, ',"alive":true,"jobs":', fleetcron.aggregates(p_fleet, v_jobs, p_careful),
       ',"ended":', coalesce((
         SELECT json_agg(json_build_object('session', n.session, 'node', n.node, 'leaseEnd', n.lease_end, 'endedAt', n.ended_at,
           'returned', EXISTS (
@@ -122,7 +122,8 @@ export const ATTEND = `
 
 export const LOAD = `
   CREATE FUNCTION fleetcron.load(
-    p_fleet text, p_gate bigint, p_jobs json, p_attempts json, p_keys json, p_requests json, p_nodes boolean
+    p_fleet text, p_gate bigint, p_jobs json, p_attempts json, p_keys json, p_requests json, p_nodes boolean,
+    p_seen_ms bigint, p_careful boolean
   ) RETURNS text LANGUAGE plpgsql VOLATILE ${PATIENT} AS $body$
   DECLARE
     v_now bigint;
@@ -132,19 +133,20 @@ export const LOAD = `
     -- those that come later read a later clock.
     IF json_array_length(p_attempts) > 0 THEN PERFORM pg_advisory_xact_lock(p_gate); END IF;
     v_now := fleetcron.clock();
-    RETURN concat('{"now":', v_now, ',"jobs":', fleetcron.aggregates(p_fleet, v_jobs),
+    RETURN concat('{"now":', v_now, ',"jobs":', fleetcron.aggregates(p_fleet, v_jobs, p_careful),
       ',"definitions":', coalesce((
         SELECT json_agg(json_build_array(d.job, d.hash, d.seq, d.entered_at, d.release, d.content) ORDER BY n.at, d.seq)
         FROM unnest(v_jobs) WITH ORDINALITY AS n(job, at)
         CROSS JOIN LATERAL (
           SELECT o.* FROM fleetcron.definition o WHERE o.fleet = p_fleet AND o.job = n.job OFFSET 0) AS d)::text, '[]'),
       ',"runs":[', (
-        SELECT string_agg('[' || r.body || ',' || coalesce(r.stop, 'null') || ']', ',') FROM (
-          SELECT r.body, r.stop FROM (SELECT DISTINCT json_array_elements_text(p_attempts) AS attempt) AS a
+        SELECT string_agg(fleetcron.run_row(p_careful, r.job, r.key, 0, r.body, r.stop), ',') FROM (
+          SELECT r.job, r.key, r.body, r.stop FROM (SELECT DISTINCT json_array_elements_text(p_attempts) AS attempt) AS a
           CROSS JOIN LATERAL (
-            SELECT o.body, o.stop FROM fleetcron.run o WHERE o.attempt_id = a.attempt AND ('' || o.fleet) = p_fleet LIMIT 1) AS r
+            SELECT o.job, o.key, o.body, o.stop FROM fleetcron.run o
+            WHERE o.attempt_id = a.attempt AND ('' || o.fleet) = p_fleet LIMIT 1) AS r
           UNION ALL
-          SELECT r.body, r.stop FROM (
+          SELECT k.job, k.key, r.body, r.stop FROM (
             SELECT DISTINCT k.value->>0 AS job, k.value->>1 AS key FROM json_array_elements(p_keys) AS k) AS k
           CROSS JOIN LATERAL (
             SELECT o.body, o.stop FROM fleetcron.run o
@@ -157,14 +159,14 @@ export const LOAD = `
       ',"nodes":', CASE WHEN p_nodes THEN coalesce((
         SELECT json_agg(json_build_array(n.session, n.node, n.label, n.services, n.attends, n.room, n.zone_data, n.release,
           n.started_at, n.seen_at, n.lease_end, n.ended_at, n.manifest) ORDER BY n.seq)
-        FROM fleetcron.node n WHERE n.fleet = p_fleet)::text, '[]') ELSE '[]' END, '}');
+        FROM fleetcron.node n WHERE n.fleet = p_fleet AND n.seen_at >= v_now - p_seen_ms)::text, '[]') ELSE '[]' END, '}');
   END $body$;
 `
 
 export const BEAT = `
   CREATE FUNCTION fleetcron.beat(
     p_fleet text, p_session text, p_lease bigint, p_services json, p_mine bytea, p_has_mine boolean,
-    p_has_others boolean, p_attempts json, p_room boolean, p_end boolean, p_seen_ms bigint
+    p_has_others boolean, p_attempts json, p_room boolean, p_end boolean, p_seen_ms bigint, p_careful boolean
   ) RETURNS text LANGUAGE plpgsql VOLATILE ${PATIENT} AS $body$
   DECLARE
     v_now bigint;
@@ -196,8 +198,9 @@ export const BEAT = `
       v_wakes[2] := fleetcron.next_wake(p_fleet, v_services, p_mine, 0, ${Number.MIN_SAFE_INTEGER});
     END IF;
     RETURN concat('{"now":', v_now, ',"alive":', to_json(v_alive), ',"known":', to_json(v_known), ',"running":[', (
-        SELECT string_agg(concat_ws(',', '[' || to_json(r.attempt_id)::text, coalesce(r.stop, 'null'),
-          CASE WHEN r.attempt_id = ANY (v_attempts) THEN 'null' ELSE r.body END || ']'), ',')
+        SELECT string_agg(concat_ws(',', '[' || to_json(r.attempt_id)::text, (r.attempt_id = ANY (v_attempts))::text,
+          fleetcron.run_row(p_careful, r.job, r.key, 0,
+            CASE WHEN r.attempt_id = ANY (v_attempts) THEN 'null' ELSE r.body END, r.stop) || ']'), ',')
         FROM fleetcron.run r WHERE r.holder = p_session AND ('' || r.fleet) = p_fleet),
       '],"nextWakeAt":', coalesce(v_wakes[1]::text, 'null'), ',"nextOtherWakeAt":', coalesce(v_wakes[2]::text, 'null'),
       ',"nextEndAt":', coalesce(fleetcron.next_end(p_fleet, p_session)::text, 'null'), ',"nodes":', coalesce((

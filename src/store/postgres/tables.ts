@@ -1,3 +1,5 @@
+import { KEPT_DEFINITIONS } from '../retention.js'
+
 /**
  * The tables, with the columns that the SQLite ledger has. Text that is compared or put in order has the collation "C":
  * its order is that of its bytes, the same on every server and the one that pages go by. Instants are integers, epoch
@@ -19,10 +21,11 @@ export const TABLES = `
     fleet text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL, service text COLLATE "C" NOT NULL, name text NOT NULL,
     bucket integer NOT NULL, version text NOT NULL, definition text COLLATE "C" NOT NULL, wake_at bigint,
     waiting bigint NOT NULL, fate_key text COLLATE "C", settled bigint NOT NULL, failures bigint NOT NULL,
-    succeeded_until bigint, token_floor bigint NOT NULL, header text NOT NULL,
+    succeeded_until bigint, token_floor bigint NOT NULL, is_retired boolean NOT NULL, header text NOT NULL,
     PRIMARY KEY (fleet, job)
   ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
   CREATE INDEX job_wake ON fleetcron.job (fleet, service, wake_at, job, bucket) WHERE wake_at IS NOT NULL;
+  CREATE INDEX job_retired ON fleetcron.job ((fleet || ''), (job || '')) WHERE is_retired;
 
   CREATE TABLE fleetcron.run (
     fleet text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, cause text NOT NULL,
@@ -43,9 +46,10 @@ export const TABLES = `
 
   CREATE TABLE fleetcron.definition (
     fleet text COLLATE "C" NOT NULL, job text COLLATE "C" NOT NULL, hash text COLLATE "C" NOT NULL, seq bigint NOT NULL,
-    entered_at bigint NOT NULL, release text, content text NOT NULL,
+    entered_at bigint NOT NULL, release text, is_stored boolean NOT NULL, content text NOT NULL,
     PRIMARY KEY (fleet, job, hash)
   );
+  CREATE INDEX definition_many ON fleetcron.definition ((fleet || ''), (job || '')) WHERE seq > ${KEPT_DEFINITIONS};
 
   CREATE TABLE fleetcron.node (
     seq bigint GENERATED ALWAYS AS IDENTITY, fleet text COLLATE "C" NOT NULL, session text COLLATE "C" NOT NULL,
