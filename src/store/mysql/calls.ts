@@ -1,0 +1,255 @@
+import { FleetcronError } from '../../errors.js'
+import {
+  isPassing,
+  isStatementsOwn,
+  type MysqlConnection,
+  type MysqlPool,
+  type MysqlQuery,
+  whyUnavailable,
+} from './driver.js'
+import { type Parameters, statement } from './names.js'
+
+export interface CallsOptions {
+  readonly pool: MysqlPool
+  /** What the names of the tables begin with. */
+  readonly prefix: string
+  /** For people: where the pool leads. */
+  readonly place: string
+  /** How long a call waits for its answer. */
+  readonly statementMs: number
+}
+
+/** What a statement gave: its rows, each a list of bytes; none for one that only writes. */
+export type Rows = readonly (readonly (Buffer | null)[])[]
+
+/** What each statement of a message gave, and how many rows the last one of each that writes has met. */
+export interface Answer {
+  readonly rows: readonly Rows[]
+  readonly affected: readonly number[]
+}
+
+/** How often a transaction that was undone for another's sake is sent again. */
+const TRIES = 5
+
+/**
+ * Messages to the server. Each holds all the statements of a call, or of a step of it, and is one round trip; a transaction
+ * never lasts from one message to the next, so a process that is stopped in between holds up nobody.
+ */
+export class Calls {
+  readonly #options: CallsOptions
+  /** Connections that were made before one was found dead are suspected too: after a failover they all are. */
+  #suspectBefore = 0
+  readonly #madeAt = new WeakMap<object, number>()
+
+  constructor(options: CallsOptions) {
+    this.#options = options
+  }
+
+  get place(): string {
+    return this.#options.place
+  }
+
+  get prefix(): string {
+    return this.#options.prefix
+  }
+
+  get statementMs(): number {
+    return this.#options.statementMs
+  }
+
+  /** A statement of the ledger with its values. */
+  sql(text: string, parameters: Parameters): string {
+    return statement(text, this.#options.prefix, parameters)
+  }
+
+  /** Sends statements that only read, as one message, on any connection of the pool. */
+  read(statements: readonly string[]): Promise<Answer> {
+    return this.retried(() => this.use((connection) => send(connection, statements)))
+  }
+
+  /** Sends statements as one message that is one transaction; undone as a whole where one of them fails. */
+  write(statements: readonly string[]): Promise<Answer> {
+    return this.retried(() => this.use((connection) => transact(connection, statements)))
+  }
+
+  /** The same, and what is read after it, in one message. Gives what was read. */
+  async writeThenRead(statements: readonly string[], read: string): Promise<Rows> {
+    const { rows } = await this.retried(() => this.use((connection) => transact(connection, statements, [read])))
+    return rows.at(-1) ?? []
+  }
+
+  /** A transaction sent once: whatever fails is the caller's to look at. */
+  tryWrite(statements: readonly string[]): Promise<Answer> {
+    return this.use((connection) => transact(connection, statements))
+  }
+
+  /** Does something with a connection of the pool. One that did not answer in time is not given back. */
+  async use<T>(act: (connection: MysqlConnection) => Promise<T>, ms = this.#options.statementMs): Promise<T> {
+    const connecting = this.#connect()
+    let isUsed = false
+    const withConnection = async () => {
+      const connection = await connecting
+      isUsed = true
+      connection.on?.('error', ignored)
+      return act(connection)
+    }
+    const result = await this.within(ms, withConnection, (error) => {
+      connecting.then(isUsed && !isStatementsOwn(error) ? destroy : give).catch(() => undefined)
+    })
+    connecting.then(give).catch(() => undefined)
+    return result
+  }
+
+  /** Waits so long and no longer; tells `failed` before it says what went wrong. */
+  async within<T>(ms: number, act: () => Promise<T>, failed: (error: unknown) => void): Promise<T> {
+    const sent = performance.now()
+    const deadline = new Deadline(ms)
+    try {
+      return await deadline.race(act())
+    } catch (error) {
+      if (error instanceof TooLate) this.#suspectBefore = sent
+      failed(error)
+      throw this.explained(error)
+    } finally {
+      deadline.end()
+    }
+  }
+
+  /** Sends it again while it is undone for another's sake. */
+  async retried<T>(act: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await act()
+      } catch (error) {
+        if (tries === TRIES || !isPassing((error as { cause?: unknown }).cause ?? error)) throw error
+      }
+      await shortPause(10 * tries)
+    }
+  }
+
+  /** An error in the words of the ledger; none of them is the connection's URL or what it holds. */
+  explained(error: unknown): unknown {
+    if (error instanceof FleetcronError) return error
+    const { place } = this.#options
+    if (error instanceof TooLate) {
+      const what = `The ledger ${place} did not answer in ${error.ms} ms; whether the call took effect is not known.`
+      return new FleetcronError('STORE_UNAVAILABLE', what)
+    }
+    if (isPassing(error)) {
+      const what = `The ledger ${place} was busy: a transaction was undone for the sake of others, or waited for a row too long.`
+      return new FleetcronError('STORE_UNAVAILABLE', what, { cause: withoutSql(error) })
+    }
+    const why = whyUnavailable(error)
+    return why === null ? withoutSql(error) : unusable(place, why, withoutSql(error))
+  }
+
+  async #connect(): Promise<MysqlConnection> {
+    for (;;) {
+      const connection = await this.#options.pool.getConnection()
+      // mysql2 wraps a connection anew each time it is given out.
+      const key = connection.connection ?? connection
+      const madeAt = this.#madeAt.get(key) ?? performance.now()
+      this.#madeAt.set(key, madeAt)
+      if (madeAt >= this.#suspectBefore) return connection
+      connection.destroy()
+    }
+  }
+}
+
+/** The session is left as it was: the time that a lock is waited for is put back with the end of each transaction. */
+const BEGIN = [
+  'SET @fleetcron_wait = @@SESSION.innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1',
+  'SET TRANSACTION ISOLATION LEVEL READ COMMITTED',
+  'START TRANSACTION',
+]
+const RESTORE = 'SET SESSION innodb_lock_wait_timeout = @fleetcron_wait'
+
+/** Gives what the statements, and those after them, have given. */
+async function transact(
+  connection: MysqlConnection,
+  statements: readonly string[],
+  after: readonly string[] = [],
+): Promise<Answer> {
+  try {
+    const { rows, affected } = await send(connection, [...BEGIN, ...statements, 'COMMIT', RESTORE, ...after])
+    const isAsked = (_: unknown, at: number) =>
+      at >= BEGIN.length && (at - BEGIN.length < statements.length || at >= rows.length - after.length)
+    return { rows: rows.filter(isAsked), affected: affected.filter(isAsked) }
+  } catch (error) {
+    if (isStatementsOwn(error)) await send(connection, ['ROLLBACK', RESTORE])
+    throw error
+  }
+}
+
+export async function send(connection: MysqlConnection, statements: readonly string[]): Promise<Answer> {
+  const [result] = await connection.query({ ...OPTIONS, sql: statements.join('; ') })
+  const results = statements.length === 1 ? [result] : (result as readonly unknown[])
+  return {
+    rows: results.map((each) => (Array.isArray(each) ? (each as Rows) : [])),
+    affected: results.map((each) => (each as { affectedRows?: number } | null)?.affectedRows ?? 0),
+  }
+}
+
+const OPTIONS = {
+  rowsAsArray: true,
+  typeCast: false,
+  nestTables: false,
+  namedPlaceholders: false,
+} satisfies Omit<MysqlQuery, 'sql'>
+
+export function shortPause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * ms))
+}
+
+/** That a ledger cannot be used, in one sentence; `why` is its end. */
+export function unusable(place: string, why: string, cause?: unknown): FleetcronError {
+  const end = why.endsWith('?') ? '' : '.'
+  return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}${end}`, { cause })
+}
+
+/** mysql2's errors carry the text of the message, with all that was to be written. */
+function withoutSql(error: unknown): unknown {
+  if (error instanceof Error && 'sql' in error) Object.assign(error, { sql: undefined })
+  return error
+}
+
+/** A connection that is cut while it is in use says so twice: by the query that fails, and by this event. */
+function ignored(): void {}
+
+function give(connection: MysqlConnection): void {
+  connection.removeListener?.('error', ignored)
+  connection.release()
+}
+
+function destroy(connection: MysqlConnection): void {
+  connection.destroy()
+}
+
+class TooLate extends Error {
+  constructor(readonly ms: number) {
+    super(`no answer in ${ms} ms`)
+  }
+}
+
+/** Ends the waiting, not what is waited for. */
+class Deadline {
+  readonly #late: Promise<never>
+  readonly #timer: NodeJS.Timeout
+
+  constructor(ms: number) {
+    let tooLate = () => {}
+    this.#late = new Promise((_, reject) => {
+      tooLate = () => reject(new TooLate(ms))
+    })
+    this.#late.catch(() => undefined)
+    this.#timer = setTimeout(tooLate, ms).unref()
+  }
+
+  race<T>(what: Promise<T>): Promise<T> {
+    return Promise.race([what, this.#late])
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}

@@ -1,0 +1,320 @@
+import type { Change, Expected } from '../../ledger/types.js'
+import { type Found, judge, repeated } from '../guards.js'
+import type { CommitResult, Committed, SessionRef } from '../port.js'
+import { type ChangeRows, rowsOf } from './commit-rows.js'
+import {
+  COMMIT_DEFINITIONS,
+  COMMIT_DEMAND,
+  COMMIT_DEMAND_RUNS,
+  COMMIT_EVENTS,
+  COMMIT_FREE,
+  COMMIT_IN_TIME,
+  COMMIT_JOBS,
+  COMMIT_JUDGE,
+  COMMIT_LOCK,
+  COMMIT_NEW_JOBS,
+  COMMIT_NEW_RUNS,
+  COMMIT_RUNS,
+} from './commit-statements.js'
+import { causeOf, isDuplicate, isGuard, isOverdue, isPassing, isStatementsOwn } from './driver.js'
+import type { Ledger } from './ledger.js'
+import { DataError, joined, name, nameColumn, nameKey, names, type Sql, rows as sqlRows } from './literal.js'
+import { bytesAt, columnKeyAt, integerAt, textAt } from './rows.js'
+import { type Self, selfOf, sessionParameters } from './sessions.js'
+
+/** A change of a batch, and its place in it. */
+interface Item {
+  readonly change: Change
+  readonly rows: ChangeRows
+  readonly place: number
+}
+
+export async function commit(
+  ledger: Ledger,
+  session: SessionRef,
+  read: number,
+  changes: readonly Change[],
+): Promise<Committed> {
+  return new Batch(ledger, session, read).commit(changes)
+}
+
+/** How often changes that lost a race which is no conflict of versions are tried. */
+const TRIES = 4
+
+/** A version is a word that somebody drew: its column has room for so many bytes. */
+const VERSION_BYTES = 4_096
+
+class Batch {
+  readonly #ledger: Ledger
+  readonly #session: SessionRef
+  readonly #read: number
+  readonly #results: CommitResult[] = []
+  #now: number | null = null
+  #isExpired = false
+
+  constructor(ledger: Ledger, session: SessionRef, read: number) {
+    this.#ledger = ledger
+    this.#session = session
+    this.#read = read
+  }
+
+  async commit(changes: readonly Change[]): Promise<Committed> {
+    const sound = changes.flatMap((change, place) => this.#sound(change, place))
+    for (const part of inParts(sound, this.#ledger.packetBytes)) await this.#write(part, 1)
+    if (this.#now === null) await this.#judged([])
+    const now = this.#now ?? this.#read
+    return this.#isExpired ? { expired: true, now } : { expired: false, now, results: this.#results }
+  }
+
+  /** Its rows, or what is wrong with it before it is sent. */
+  #sound(change: Change, place: number): Item[] {
+    const twice = repeated(change)
+    if (twice !== null) return this.#refuse(change, place, `The change names ${twice} twice.`)
+    if (Buffer.byteLength(change.id) > VERSION_BYTES)
+      return this.#refuse(change, place, 'The id of the change is too long.')
+    try {
+      const rows = rowsOf(name(this.#ledger.fleet), change)
+      if (rows.bytes <= this.#ledger.packetBytes) return [{ change, rows, place }]
+      const why = `The change has ${rows.bytes} bytes, more than the server takes at once (max_allowed_packet).`
+      return this.#refuse(change, place, why)
+    } catch (error) {
+      if (error instanceof DataError) return this.#refuse(change, place, error.message)
+      throw error
+    }
+  }
+
+  #refuse({ job }: Change, place: number, why: string): [] {
+    this.#results[place] = { job, outcome: 'refused', why }
+    return []
+  }
+
+  /** Writes changes in one transaction, or, where that cannot be, those that can. */
+  async #write(items: readonly Item[], tries: number): Promise<void> {
+    const [only] = items
+    if (only === undefined) return
+    // What was written before an expiry stays written: the rest has lost, as it would have one by one.
+    if (this.#isExpired) return this.#lose(items)
+    try {
+      const { rows } = await this.#ledger.calls.retried(() => this.#ledger.calls.tryWrite(this.#statements(items)))
+      this.#now ??= integerAt(rows.at(-1)?.[0] ?? [], 0)
+      for (const { change, place } of items) this.#results[place] = { job: change.job, outcome: 'won' }
+    } catch (error) {
+      const cause = causeOf(error)
+      if (isOverdue(cause)) return this.#writeFree(items)
+      if (isGuard(cause) || isDuplicate(cause)) return this.#writeSound(items, tries)
+      if (!isStatementsOwn(cause) || isPassing(cause)) throw error
+      if (items.length === 1) this.#refuse(only.change, only.place, String((cause as Error).message))
+      else await this.#halve(items)
+    }
+  }
+
+  async #halve(items: readonly Item[]): Promise<void> {
+    const middle = Math.ceil(items.length / 2)
+    await this.#write(items.slice(0, middle), 1)
+    await this.#write(items.slice(middle), 1)
+  }
+
+  /** Somebody holds one of the jobs for longer than is waited: it is stale, and the others are written. */
+  async #writeFree(items: readonly Item[]): Promise<void> {
+    const { calls, fleet } = this.#ledger
+    const { rows } = await calls.write([calls.sql(COMMIT_FREE, { fleet: name(fleet), jobs: jobsOf(items) })])
+    const free = new Set((rows[0] ?? []).map((row) => columnKeyAt(row, 0)))
+    const isFree = ({ change, rows: { isNew } }: Item) => isNew || free.has(nameKey(change.job))
+    this.#lose(items.filter((item) => !isFree(item)))
+    const left = items.filter(isFree)
+    // All of them are free: the lock was let go meanwhile, and may be taken again.
+    if (left.length === items.length && left.length > 1) await this.#halve(left)
+    else await this.#write(left, 1)
+  }
+
+  /** A guard did not hold: each change is held against the rows, and what is left is tried again. */
+  async #writeSound(items: readonly Item[], tries: number): Promise<void> {
+    const left = await this.#judged(items)
+    if (left.length === 0 || this.#isExpired) return
+    if (left.length < items.length || tries < TRIES) await this.#write(left, left.length < items.length ? 1 : tries + 1)
+    else if (left.length > 1) await this.#halve(left)
+    else this.#lose(left)
+  }
+
+  /** Says what has become of changes that may not be applied; gives the others. */
+  async #judged(items: readonly Item[]): Promise<Item[]> {
+    const found = await this.#found(items.map((item) => item.change))
+    const { self } = found
+    const isFirst = this.#now === null
+    this.#now ??= self.now
+    if (!self.alive || self.now > this.#deadline) {
+      if (isFirst) this.#isExpired = true
+      this.#lose(items)
+      return []
+    }
+    return items.flatMap((item) => {
+      const result = judge(item.change, found.of(item.change))
+      if (result !== null) this.#results[item.place] = result
+      // Its definition is known: it need not be the one in force any more.
+      return result === null ? { ...item, rows: { ...item.rows, kept: null } } : []
+    })
+  }
+
+  #lose(items: readonly Item[]): void {
+    for (const { change, place } of items) this.#results[place] = { job: change.job, outcome: 'stale' }
+  }
+
+  get #deadline(): number {
+    return Math.floor(this.#read + this.#session.leaseMs / 10)
+  }
+
+  #statements(items: readonly Item[]): string[] {
+    const { calls } = this.#ledger
+    const all = (part: (rows: ChangeRows) => readonly Sql[]) => items.flatMap((item) => part(item.rows))
+    const versions = all(({ version }) => (version ? [version] : []))
+    const kept = all((each) => (each.kept ? [each.kept] : []))
+    const runs = all((each) => each.runNames)
+    const about = {
+      ...sessionParameters(this.#ledger, this.#session),
+      jobs: jobsOf(items),
+      deadline: this.#deadline,
+    }
+    const insert = (sql: string, list: readonly Sql[]) =>
+      list.length === 0 ? [] : [calls.sql(sql, { rows: joined(list) })]
+    return [
+      calls.sql(COMMIT_LOCK, about),
+      calls.sql(COMMIT_DEMAND, {
+        ...about,
+        expected: orNone(versions),
+        existing: versions.length,
+        kept: orNone(kept),
+        keeping: kept.length,
+      }),
+      ...(runs.length === 0
+        ? []
+        : [
+            calls.sql(COMMIT_DEMAND_RUNS, {
+              ...about,
+              runs: joined(runs),
+              expected: joined(all((each) => each.runsExpected)),
+              count: runs.length,
+            }),
+          ]),
+      ...insert(
+        COMMIT_NEW_JOBS,
+        all((each) => (each.isNew ? [each.job] : [])),
+      ),
+      ...insert(
+        COMMIT_JOBS,
+        all((each) => (each.isNew ? [] : [each.job])),
+      ),
+      ...insert(
+        COMMIT_NEW_RUNS,
+        all((each) => each.freshRuns),
+      ),
+      ...insert(
+        COMMIT_RUNS,
+        all((each) => each.runs),
+      ),
+      ...insert(
+        COMMIT_DEFINITIONS,
+        all((each) => each.definitions),
+      ),
+      ...insert(
+        COMMIT_EVENTS,
+        all((each) => each.events),
+      ),
+      calls.sql(COMMIT_IN_TIME, about),
+    ]
+  }
+
+  /** The rows that changes are held against. */
+  async #found(changes: readonly Change[]): Promise<{ self: Self; of: (change: Change) => Found }> {
+    const { calls } = this.#ledger
+    const runs = changes.flatMap(({ job, runs }) => runs.map(({ run }) => [name(job), name(run.key)]))
+    const definitions = changes.map(({ job, header }) => [name(job), name(header.definition)])
+    const { rows } = await calls.read([
+      calls.sql(COMMIT_JUDGE, {
+        ...sessionParameters(this.#ledger, this.#session),
+        jobs: names(changes.map(({ job }) => job)),
+        runs: orNone(runs.map((pair) => sqlRows([pair]))),
+        events: names(changes.flatMap(({ events }) => events.map(({ id }) => id))),
+        definitions: orNone(definitions.map((pair) => sqlRows([pair]))),
+        attempts: names(changes.flatMap(({ runs }) => runs.flatMap(({ run }) => run.attemptId ?? []))),
+      }),
+    ])
+    const found = rows[0] ?? []
+    const part = (letter: string) => found.filter((row) => textAt(row, 0) === letter)
+    const jobs = new Map(part('J').map((row) => [columnKeyAt(row, 1), row]))
+    const byRun = new Map<string, Expected>(
+      part('R').map((row) => [
+        `${columnKeyAt(row, 1)} ${columnKeyAt(row, 2)}`,
+        { state: textAt(row, 3) as Exclude<Expected, null>['state'], token: integerAt(row, 4) },
+      ]),
+    )
+    const events = new Set(part('E').map((row) => columnKeyAt(row, 1)))
+    const known = new Set(part('D').map((row) => `${columnKeyAt(row, 1)} ${columnKeyAt(row, 2)}`))
+    const attempts = new Map(part('A').map((row) => [columnKeyAt(row, 1), row]))
+    return {
+      self: selfOf(found),
+      of: ({ job, runs }) => {
+        const row = jobs.get(nameKey(job))
+        return {
+          version: row ? textAt(row, 2) : null,
+          settled: row ? integerAt(row, 3) : 0,
+          run: (key) => byRun.get(`${nameKey(job)} ${nameKey(key)}`) ?? null,
+          event: (id) => events.has(nameKey(id)),
+          definition: (hash) => known.has(`${nameKey(job)} ${nameKey(hash)}`),
+          attempt: (id) => {
+            const row = attempts.get(nameKey(id))
+            if (!row) return null
+            const own = runs.find(({ run }) => nameKey(run.key) === columnKeyAt(row, 3))
+            const isOwn = columnKeyAt(row, 2) === nameKey(job) && own !== undefined
+            return isOwn
+              ? { job, key: own.run.key }
+              : { job: nameColumn(bytesAt(row, 2)), key: nameColumn(bytesAt(row, 3)) }
+          },
+        }
+      },
+    }
+  }
+}
+
+function jobsOf(items: readonly Item[]): Sql {
+  return names(items.map((item) => item.change.job))
+}
+
+/** A list of pairs that IN can take where there is none. */
+function orNone(list: readonly Sql[]): Sql {
+  return list.length === 0 ? sqlRows([[null, null]]) : joined(list)
+}
+
+/** In the order of the jobs' names; a job that is changed more than once is so in one part after the other. */
+function inParts(items: readonly Item[], most: number): Item[][] {
+  const parts: Item[][] = []
+  const times = new Map<string, number>()
+  for (const item of items) {
+    const time = times.get(item.change.job) ?? 0
+    times.set(item.change.job, time + 1)
+    const part = parts[time] ?? []
+    parts[time] = part
+    part.push(item)
+  }
+  const key = ({ change }: Item) => nameKey(change.job)
+  return parts.flatMap((part) =>
+    bySize(
+      part.sort((a, b) => (key(a) < key(b) ? -1 : 1)),
+      most,
+    ),
+  )
+}
+
+/** No message is larger than the server takes. */
+function bySize(items: readonly Item[], most: number): Item[][] {
+  const parts: Item[][] = []
+  let room = 0
+  for (const item of items) {
+    if (item.rows.bytes > room) {
+      parts.push([])
+      room = most
+    }
+    parts.at(-1)?.push(item)
+    room -= item.rows.bytes
+  }
+  return parts
+}

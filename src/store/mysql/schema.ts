@@ -1,0 +1,153 @@
+import { FleetcronError } from '../../errors.js'
+import { type Calls, type Rows, send } from './calls.js'
+import { codeOf, type MysqlConnection } from './driver.js'
+import { checkedPrefix, type Parameters, statement } from './names.js'
+import { integerAt, textAt } from './rows.js'
+import { META, TABLE_NAMES, TABLES } from './tables.js'
+
+/**
+ * The schema, as numbered steps. A step that was released never changes; a patch release adds none, a minor one only adds
+ * tables, columns and indexes that older nodes can leave alone. MySQL commits each statement of a step by itself: a step that
+ * was broken off is run again, and what it finds done is left as it is.
+ */
+export const STEPS: readonly (readonly string[])[] = [TABLES]
+
+const READ_META = `SELECT value FROM fleetcron_meta WHERE name = 'schema'`
+const WRITE_META = `UPDATE fleetcron_meta SET value = :version WHERE name = 'schema'`
+
+/** Tables of these names, and what is said of them; those of the ledger say so. */
+const FOUND = `
+  SELECT t.table_name, t.table_comment, t.engine FROM information_schema.tables t
+  WHERE t.table_schema = DATABASE() AND t.table_name IN (:tables)`
+
+/** Only one process of all makes a schema; the lock is the server's, and its name the database's. */
+const LOCK = `SELECT GET_LOCK(CONCAT('fleetcron ', SHA1(CONCAT(DATABASE(), '.', :prefix))), 30)`
+const UNLOCK = `DO RELEASE_LOCK(CONCAT('fleetcron ', SHA1(CONCAT(DATABASE(), '.', :prefix))))`
+
+/** A table, column or index that is there already: what a step that was broken off had done. */
+const DONE_BEFORE: readonly unknown[] = [1050, 1060, 1061]
+
+/**
+ * The SQL that makes the ledger's tables, or brings them up from a version: for databases that only their administrators may
+ * change. Run it in the database that fleetcron connects to; the user of fleetcron then needs SELECT, INSERT, UPDATE and
+ * DELETE on these tables.
+ *
+ * @param from version found in the database; null: there is none yet
+ */
+export function mysqlMigration(prefix = 'fleetcron_', from: number | null = null): string {
+  const checked = checkedPrefix(prefix)
+  const list = [
+    ...(from === null ? META : []),
+    ...STEPS.slice(from ?? 0).flat(),
+    WRITE_META.replace(':version', `'${STEPS.length}'`),
+  ]
+  return list.map((sql) => `${statement(sql, checked, {}).trim()};\n`).join('')
+}
+
+export interface MigrateOptions {
+  readonly autoMigrate: boolean
+  readonly steps?: readonly (readonly string[])[]
+}
+
+/** Creates, upgrades or verifies the tables, with any number of others doing the same. */
+export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
+  const { steps = STEPS } = options
+  const found = await calls.use((connection) => version(connection, calls))
+  if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
+  if (found === steps.length) return calls.use((connection) => verified(connection, calls))
+  if (!options.autoMigrate) throw unmigrated(calls.place, found, steps.length)
+  await calls.use((connection) => migrateOn(connection, calls, steps), MIGRATION_MS)
+}
+
+const MIGRATION_MS = 60_000
+
+async function migrateOn(
+  connection: MysqlConnection,
+  calls: Calls,
+  steps: readonly (readonly string[])[],
+): Promise<void> {
+  const run = (sql: string, parameters: Parameters = {}) => send(connection, [calls.sql(sql, parameters)])
+  const { rows } = await run(LOCK, { prefix: calls.prefix })
+  if (integerAt(rows[0]?.[0] ?? [], 0) !== 1) throw busy(calls.place)
+  try {
+    await verified(connection, calls)
+    const found = await version(connection, calls)
+    if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
+    if (found === null) for (const sql of META) await run(sql)
+    for (const [index, step] of steps.entries()) {
+      if (index < (found ?? 0)) continue
+      for (const sql of step) await run(sql).catch(ignoreDone)
+      await run(WRITE_META, { version: String(index + 1) })
+    }
+    await verified(connection, calls)
+  } finally {
+    await run(UNLOCK, { prefix: calls.prefix })
+  }
+}
+
+function ignoreDone(error: unknown): void {
+  if (!DONE_BEFORE.includes(codeOf(error))) throw error
+}
+
+/** The version of the schema; null where there is none. */
+async function version(connection: MysqlConnection, calls: Calls): Promise<number | null> {
+  try {
+    const { rows } = await send(connection, [calls.sql(READ_META, {})])
+    const [row] = rows[0] ?? []
+    // The table is there and not filled yet: somebody is at it, or was broken off.
+    return row === undefined ? null : Number(textAt(row, 0))
+  } catch (error) {
+    if (codeOf(error) === 1146) return null
+    if (codeOf(error) === 1054) throw notOurs(calls, 'meta')
+    throw error
+  }
+}
+
+/** Refuses tables of these names that are somebody else's, or in an engine without transactions. */
+async function verified(connection: MysqlConnection, calls: Calls): Promise<void> {
+  const sql = calls.sql(FOUND.replace(':tables', TABLE_NAMES.map((name) => `'${calls.prefix}${name}'`).join(', ')), {})
+  const { rows } = await send(connection, [sql])
+  for (const row of (rows[0] ?? []) as Rows) {
+    const [table, comment, engine] = [textAt(row, 0), textAt(row, 1), textAt(row, 2)]
+    if (comment !== 'fleetcron') throw notOurs(calls, table.slice(calls.prefix.length))
+    if (engine !== 'InnoDB') throw notInnodb(calls.place, table, engine)
+  }
+}
+
+function newer(place: string, found: number, known: number): FleetcronError {
+  return new FleetcronError(
+    'STORE_NEWER',
+    `The ledger ${place} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
+      'upgrade fleetcron on this node.',
+  )
+}
+
+function unmigrated(place: string, found: number | null, known: number): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The ledger ${place} has ${found === null ? 'no schema yet' : `schema ${found}`}, this version of fleetcron needs schema ${known}, and ` +
+      'autoMigrate is off: run the SQL of fleetcron migrate --print.',
+  )
+}
+
+function busy(place: string): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The ledger ${place} is being made or upgraded by another process, which takes long: try again.`,
+  )
+}
+
+function notOurs({ place, prefix }: Calls, table: string): FleetcronError {
+  return new FleetcronError(
+    'STORE_UNAVAILABLE',
+    `The database of the ledger ${place} already has a table named ${prefix}${table} that is not the ledger's: ` +
+      'give the ledger another prefix, or a database of its own.',
+  )
+}
+
+function notInnodb(place: string, table: string, engine: string): FleetcronError {
+  return new FleetcronError(
+    'OPTION_INVALID',
+    `The table ${table} of the ledger ${place} is in the engine ${engine}: the ledger needs the transactions of InnoDB.`,
+  )
+}
