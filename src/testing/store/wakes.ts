@@ -32,6 +32,18 @@ export const WAKES: Cases = {
     await distant.end()
   },
 
+  'a settlement after which a job is due at once is told': async (w) => {
+    const session = await w.begin()
+    const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE })
+    const far = await w.connect()
+    await w.attend(session, {}, far)
+    const distant = await listen(far)
+    w.pass(SECOND)
+    await w.store.settle([settlement(run, w.now, { wakeAt: 0 })])
+    assert.ok([9, -1].includes(await distant.next()))
+    await distant.end()
+  },
+
   'a job that is left alone long past its time hides no other': async (w) => {
     await w.job('billing:left', { bucket: 1, wakeAt: START - MINUTE })
     const far = await w.connect()
