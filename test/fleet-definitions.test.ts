@@ -123,6 +123,32 @@ describe('which definition holds', () => {
   })
 })
 
+describe('a job that is renamed through its id', () => {
+  const named = (name: string) => job('it', () => undefined, {}, { name })
+  const nameOf = async (world: FleetWorld) =>
+    (await world.store.load({ jobs: ['app:it'] })).jobs.get('app:it')?.header.name
+
+  it('has its new name, in the ledger of its id, and keeps its cursor', async () => {
+    const world = new FleetWorld()
+    await world.started(world.node('a', [named('it')]))
+    await world.until(90_000)
+    await world.started(world.node('b', [named('billing')]))
+    expect(await nameOf(world)).toBe('billing')
+    await world.until(4 * 60_000)
+    expect(await world.rows('it')).toEqual(['12:01Z', '12:02Z', '12:03Z', '12:04Z'].map((key) => `${key} succeeded/1`))
+  })
+
+  it('does not get its old name back from an old node that starts again', async () => {
+    const world = new FleetWorld()
+    await world.started(world.node('old', [named('first')]))
+    await world.started(world.node('new', [named('second')]))
+    expect(await nameOf(world)).toBe('second')
+    await world.started(world.node('old again', [named('first')]))
+    await world.until(10 * 60_000)
+    expect(await nameOf(world)).toBe('second')
+  })
+})
+
 describe('a zone that nobody named', () => {
   const daily = (timeZone: string) => ({ cron: '0 0 * * *', timeZone, dstGap: 'next' }) as const
 

@@ -15,9 +15,13 @@ function sorted(value: unknown): unknown {
   return result
 }
 
-/** Hash of a job's terms: it says which terms these are, on any node and in any release. */
-export function definitionHash(content: Definition): string {
-  return createHash('sha256').update(canonicalJson(content)).digest('hex').slice(0, 32)
+/**
+ * Hash of a job's terms: it says which terms these are, on any node and in any release. A name that is not the job's id counts
+ * among them, so that a rename comes into force as other terms do, and no old node brings the earlier name back.
+ */
+export function definitionHash(content: Definition, job?: { readonly id: string; readonly name: string }): string {
+  const terms = job === undefined || job.name === job.id ? content : { ...content, name: job.name }
+  return createHash('sha256').update(canonicalJson(terms)).digest('hex').slice(0, 32)
 }
 
 /** A defaulted zone never replaces the one that the store has: the zone of the process would differ from node to node. */

@@ -244,7 +244,7 @@ export class Definitions {
     const known = this.carried?.get(job)
     const content = withStoredZone(hosted.definition, hosted.zoneDefaulted, stored?.definition)
     if (known !== undefined && zoneOf(known.content) === zoneOf(content)) return known
-    return { content, hash: definitionHash(content) }
+    return { content, hash: definitionHash(content, hosted) }
   }
 
   private load(jobs: readonly string[], nodes: boolean): Promise<{ readonly reply: Loaded }> {
