@@ -9,12 +9,12 @@ import { CLOCK } from './shared-statements.js'
 export const PRUNE_CLOCK = `SELECT ${CLOCK}`
 
 export const PRUNE_RUNS_FIND = `
-  SELECT r.job, r.run_key FROM fleetcron_run r FORCE INDEX (run_created)
-  WHERE r.fleet = :fleet AND r.created_at < :before AND r.ended_at < :before
+  SELECT r.job, r.run_key FROM fleetcron_run r FORCE INDEX (run_ended)
+  WHERE r.fleet = :fleet AND r.ended_at < :before
     AND (r.ended_at < :requests_before OR r.cause NOT IN ('manual', 'backfill'))
     AND (SELECT 1 FROM fleetcron_job j FORCE INDEX (PRIMARY)
       WHERE j.fleet = :fleet AND j.job = r.job AND j.fate_key = r.run_key LIMIT 1) IS NULL
-  ORDER BY r.created_at LIMIT :limit`
+  ORDER BY r.ended_at LIMIT :limit`
 
 export const PRUNE_RUNS = `
   DELETE FROM fleetcron_run WHERE fleet = :fleet AND (job, run_key) IN (:found) AND ended_at < :before`

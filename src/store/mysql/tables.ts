@@ -35,6 +35,7 @@ const RUN = `
     UNIQUE INDEX run_attempt (fleet, attempt),
     INDEX run_holder (fleet, holder),
     INDEX run_live (fleet, live_job, place, lane, position, run_key),
+    INDEX run_ended (fleet, ended_at),
     INDEX run_created (fleet, created_at, run_key, job),
     INDEX run_job_created (fleet, job, created_at, run_key)
   ) ${TABLE}`
