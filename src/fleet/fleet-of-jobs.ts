@@ -4,16 +4,20 @@ import { isLive } from '../ledger/index.js'
 import type { LedgerEvent, Run as RunRecord } from '../ledger/types.js'
 import type { RunsQuery, Store } from '../store/port.js'
 import { resolveStore } from '../store/resolve.js'
+import { checkQuery, checkRequest, checkRun, instantOf, jobUnknown, type Verb, withHint } from './asked.js'
+import { BOOT, type Boot, type Booting } from './boot.js'
 import type { Clock } from './clock.js'
 import type { Asking, RunRef, TriggerRequest } from './commands.js'
+import { Declared } from './declared.js'
 import { Events, type FleetEventName, type FleetEvents } from './events.js'
 import type { Fleet, Handler } from './fleet.js'
-import { type HandlerDefinition, type HostedHandler, STORED } from './handlers.js'
+import { Guest } from './guest.js'
+import type { HandlerDefinition } from './handlers.js'
 import type { Health } from './health.js'
-import { type JobOptions, type JobSurroundings, type ResolvedJob, resolveJob } from './job-options.js'
+import type { JobOptions } from './job-options.js'
 import { Log } from './log.js'
 import type { JobView } from './lookups.js'
-import { createNode, type FleetNode, type HostedJob } from './node.js'
+import { createNode, type FleetNode } from './node.js'
 import { type Duration, durationMs } from './option-values.js'
 import { type FleetOptions, type ResolvedFleet, resolveFleet } from './options.js'
 import { pause } from './pause.js'
@@ -22,20 +26,18 @@ import { jobTable, modeLine } from './startup-table.js'
 import { createSystemClock, keepAlive, type Surroundings, stderrLine } from './system-clock.js'
 
 /** A fleet as `createFleet` gives it: what was declared, and one node that carries it. */
-export class FleetOfJobs implements Fleet {
+export class FleetOfJobs implements Fleet, Booting {
   readonly name: string
+  readonly [BOOT]: Boot = { goesOn: false }
   readonly schedules: Schedules
   private readonly options: ResolvedFleet
   private readonly clock: Clock
   private readonly ownsClock: boolean
   private readonly events: Events
   private readonly log: Log
-  private readonly declared = new Map<string, { readonly job: ResolvedJob; readonly hosted: HostedJob }>()
-  private readonly namesById = new Map<string, string>()
-  private readonly handlers = new Map<string, HostedHandler>()
+  private readonly declared: Declared
   private node: FleetNode | null = null
-  /** Speaks for the fleet before its node has started; it runs nothing. */
-  private guest: { readonly node: FleetNode; readonly ready: Promise<void> } | null = null
+  private readonly guest: Guest
   private store: Promise<Store> | null = null
   private hasStarted = false
   private starting: Promise<void> | null = null
@@ -56,10 +58,14 @@ export class FleetOfJobs implements Fleet {
     this.events = new Events({ fleet, node: label }, (event, error) =>
       this.log.error(`a listener for '${event}' threw`, { error: String(error) }),
     )
+    const { defaults, timeZone } = this.options
+    const jobsAround = { defaults, timeZone, processTimeZone: around.timeZone }
+    this.declared = new Declared(fleet, service, jobsAround)
+    this.guest = new Guest(fleet, () => this.makeGuest())
     this.schedules = createSchedules({
       speaker: () => this.speaker(),
-      isBooting: () => !this.hasStarted,
-      around: this.jobSurroundings(),
+      isBooting: () => !this.hasStarted || this[BOOT].goesOn,
+      around: jobsAround,
       warn: (message) => this.log.warn(message),
     })
   }
@@ -71,32 +77,13 @@ export class FleetOfJobs implements Fleet {
   }
 
   job<Data>(name: string, options: JobOptions, handler: Handler<Data>): void {
-    this.throwIfLate(`Job '${name}'`, handler)
-    const job = resolveJob(name, options, this.jobSurroundings())
-    if (job.id.startsWith(STORED)) {
-      const message = `job '${name}': ids that begin with ${STORED} belong to schedules kept in the store.`
-      throw new FleetcronError('OPTION_INVALID', message)
-    }
-    const other = this.declared.has(name) ? name : this.namesById.get(job.id)
-    if (other !== undefined) {
-      const what =
-        other === name ? `two jobs named '${name}'` : `'${other}' and '${name}', both with the id '${job.id}'`
-      throw new FleetcronError('JOB_DUPLICATE', `Fleet '${this.name}' declares ${what}: give one of them another name.`)
-    }
-    const { id, definition, zoneDefaulted, initialDelayMs } = job
-    this.namesById.set(id, name)
-    const hosted = { id, name, definition, zoneDefaulted, initialDelayMs, handler: handler as never }
-    this.declared.set(name, { job, hosted })
+    this.throwIfLate(`Job '${name}'`)
+    this.declared.add(name, options, handler)
   }
 
   handler<Data>(definition: HandlerDefinition<Data>, handler: Handler<Data>): void {
-    const { name, parse } = definition
-    this.throwIfLate(`Handler '${name}'`, handler)
-    if (this.handlers.has(name)) {
-      const message = `Fleet '${this.name}' has two handlers named '${name}': give one of them another name.`
-      throw new FleetcronError('JOB_DUPLICATE', message)
-    }
-    this.handlers.set(name, { name, parse, handler: handler as never })
+    this.throwIfLate(`Handler '${definition.name}'`)
+    this.declared.addHandler(definition, handler)
   }
 
   start(): Promise<void> {
@@ -111,12 +98,12 @@ export class FleetOfJobs implements Fleet {
     return this.ending
   }
 
-  async trigger(job: string, request?: TriggerRequest): Promise<RunRecord> {
-    return (await this.running()).commands.trigger(this.id(job), request)
+  trigger(job: string, request?: TriggerRequest): Promise<RunRecord> {
+    return this.command('trigger', job, request, ({ commands }, id) => commands.trigger(id, request))
   }
 
   async finished(run: RunRef): Promise<RunRecord> {
-    const ref = { job: this.id(run.job), key: run.key }
+    const ref = { job: this.declared.id(run.job), key: run.key }
     for (let waitMs = 20; ; waitMs = Math.min(1_000, waitMs * 2)) {
       const found = await (await this.running()).commands.run(ref)
       if (!isLive(found.state)) return found
@@ -129,50 +116,62 @@ export class FleetOfJobs implements Fleet {
     }
   }
 
-  async backfill(job: string, request: Asking & { readonly from: Date; readonly to: Date }): Promise<number> {
-    const { from, to, ...asking } = request
-    const range = { from: instantOf('backfill: from', from), to: instantOf('backfill: to', to) }
-    return (await this.running()).commands.backfill(this.id(job), { ...asking, ...range })
+  backfill(job: string, request: Asking & { readonly from: Date; readonly to: Date }): Promise<number> {
+    return this.command('backfill', job, request, ({ commands }, id) => {
+      const { from, to, ...asking } = request
+      const range = { from: instantOf('backfill: from', from), to: instantOf('backfill: to', to) }
+      return commands.backfill(id, { ...asking, ...range })
+    })
   }
 
-  async pause(job: string, request: Asking & { readonly until?: Date } = {}): Promise<void> {
-    const { until, ...asking } = request
-    const end = until === undefined ? {} : { until: instantOf('pause: until', until) }
-    return (await this.running()).commands.pause(this.id(job), { ...asking, ...end })
+  pause(job: string, request: Asking & { readonly until?: Date } = {}): Promise<void> {
+    return this.command('pause', job, request, ({ commands }, id) => {
+      const { until, ...asking } = request
+      return commands.pause(id, until === undefined ? asking : { ...asking, until: instantOf('pause: until', until) })
+    })
   }
 
-  async resume(job: string, request?: Asking): Promise<void> {
-    return (await this.running()).commands.resume(this.id(job), request)
+  resume(job: string, request?: Asking): Promise<void> {
+    return this.command('resume', job, request, ({ commands }, id) => commands.resume(id, request))
   }
 
-  async retire(job: string, request?: Asking): Promise<void> {
-    return (await this.running()).commands.retire(this.id(job), request)
+  retire(job: string, request?: Asking): Promise<void> {
+    return this.command('retire', job, request, ({ commands }, id) => commands.retire(id, request))
   }
 
   async cancel(run: RunRef, request?: Asking): Promise<void> {
-    return (await this.running()).commands.cancel({ job: this.id(run.job), key: run.key }, request)
+    checkRun('cancel', run)
+    const { job, key } = run
+    return this.command('cancel', job, request, ({ commands }, id) => commands.cancel({ job: id, key }, request))
   }
 
   async retry(run: RunRef, request?: Asking): Promise<RunRecord> {
-    return (await this.running()).commands.retry({ job: this.id(run.job), key: run.key }, request)
+    checkRun('retry', run)
+    const { job, key } = run
+    return this.command('retry', job, request, ({ commands }, id) => commands.retry({ job: id, key }, request))
   }
 
-  async jobs(query?: { readonly service?: string }): Promise<JobView[]> {
+  async jobs(query: { readonly service?: string } = {}): Promise<JobView[]> {
+    checkQuery('jobs', query)
     return (await this.running()).lookups.jobs(query)
   }
 
   async runs(query: Partial<RunsQuery> = {}): Promise<readonly RunRecord[]> {
-    const job = query.job === undefined ? {} : { job: this.id(query.job) }
-    return (await this.running()).lookups.runs({ ...query, ...job })
+    checkQuery('runs', query)
+    return this.look(query.job, ({ lookups }, job) => lookups.runs({ ...query, ...job }))
   }
 
   async occurrence(job: string, key: string): Promise<RunRecord | null> {
-    return (await this.running()).lookups.occurrence(this.id(job), key)
+    const [found] = await this.look(job, async ({ lookups }) => {
+      const one = await lookups.occurrence(this.declared.id(job), key)
+      return one === null ? [] : [one]
+    })
+    return found ?? null
   }
 
   async history(query: { readonly job?: string; readonly limit?: number } = {}): Promise<readonly LedgerEvent[]> {
-    const job = query.job === undefined ? {} : { job: this.id(query.job) }
-    return (await this.running()).lookups.history({ ...query, ...job })
+    checkQuery('history', query)
+    return this.look(query.job, ({ lookups }, job) => lookups.history({ ...query, ...job }))
   }
 
   health(): Health | null {
@@ -200,14 +199,14 @@ export class FleetOfJobs implements Fleet {
       const made = await this.openedStore()
       if (this.ending !== null)
         throw new FleetcronError('NOT_STARTED', `Fleet '${this.name}' was stopped while it started.`)
-      const all = [...this.declared].map(([name, { job, hosted }]) => ({ name, job, hosted }))
+      const all = this.declared.jobs()
       this.node = createNode({
         ...facts,
         store: made,
         clock: this.clock,
         zoneData: this.around.zoneData,
         jobs: all.filter(({ job }) => !job.disabled).map(({ hosted }) => hosted),
-        handlers: [...this.handlers.values()],
+        handlers: [...this.declared.handlers.values()],
         events: this.events,
         opened: (info) => {
           this.log.block(modeLine(facts, info))
@@ -216,7 +215,7 @@ export class FleetOfJobs implements Fleet {
       })
       await this.node.start()
       this.hasStarted = true
-      await this.guest?.node.stop()
+      await this.guest.stop()
     } catch (error) {
       this.release?.()
       throw error
@@ -226,7 +225,7 @@ export class FleetOfJobs implements Fleet {
   private async end(options: { readonly graceMs?: number }): Promise<void> {
     // A start that waits for its store ends at once; one that has not made its node yet has nothing to stop.
     await this.node?.stop(options)
-    await this.guest?.node.stop()
+    await this.guest.stop()
     await this.starting?.catch(() => undefined)
     await this.node?.stop(options)
     this.release?.()
@@ -235,27 +234,15 @@ export class FleetOfJobs implements Fleet {
   /** The node, or, before it has started, a guest of the same store. */
   private async speaker(): Promise<FleetNode> {
     if (this.hasStarted || this.ending !== null) return this.running()
-    const { store: _, ...facts } = this.options
-    const store = await this.openedStore()
-    if (this.guest === null) {
-      const { clock, around } = this
-      const { zoneData } = around
-      const node = createNode({ ...facts, store, clock, zoneData, jobs: [], attends: false, logger: null })
-      this.guest = { node, ready: node.start() }
-      this.guest.ready.catch(() => undefined)
-    }
-    await this.throwIfAway(this.guest)
-    return this.hasStarted ? this.running() : this.guest.node
+    const guest = await this.guest.speak()
+    return this.hasStarted ? this.running() : guest
   }
 
-  /** An application that starts does not wait for a store that is away. */
-  private async throwIfAway({ node, ready }: NonNullable<typeof this.guest>): Promise<void> {
-    const isAway = node.health().store.awayMs !== null
-    const away = isAway ? Promise.resolve() : node.events.once('store-away')
-    const first = await Promise.race([ready.then(() => 'ready'), away.then(() => 'away')])
-    if (first === 'ready') return
-    const message = `The store of fleet '${this.name}' cannot be reached: ${node.health().store.error}. It is tried again and again; ask later.`
-    throw new FleetcronError('STORE_UNAVAILABLE', message)
+  private async makeGuest(): Promise<FleetNode> {
+    const { store: _, ...facts } = this.options
+    const { clock, around } = this
+    const store = await this.openedStore()
+    return createNode({ ...facts, store, clock, zoneData: around.zoneData, jobs: [], attends: false, logger: null })
   }
 
   private openedStore(): Promise<Store> {
@@ -264,18 +251,36 @@ export class FleetOfJobs implements Fleet {
     return this.store
   }
 
-  private jobSurroundings(): JobSurroundings {
-    const { defaults, timeZone } = this.options
-    return { defaults, timeZone, processTimeZone: this.around.timeZone }
+  private throwIfLate(what: string): void {
+    if (this.starting === null) return
+    throw new FleetcronError('STATE_CONFLICT', `${what} is declared after start(): declare everything before it.`)
   }
 
-  private throwIfLate(what: string, handler: unknown): void {
-    if (this.starting !== null) {
-      throw new FleetcronError('STATE_CONFLICT', `${what} is declared after start(): declare everything before it.`)
+  private async command<T>(
+    verb: Verb,
+    job: string,
+    request: object | undefined,
+    act: (node: FleetNode, id: string) => Promise<T>,
+  ): Promise<T> {
+    checkRequest(verb, request)
+    try {
+      return await act(await this.running(), this.declared.id(job))
+    } catch (error) {
+      throw withHint(error, job, this.declared.names())
     }
-    if (typeof handler !== 'function') {
-      throw new FleetcronError('OPTION_INVALID', `${what}: its handler is not a function.`)
-    }
+  }
+
+  /** Nothing found of a job that nobody knows is an error, not an answer. */
+  private async look<T>(
+    job: string | undefined,
+    act: (node: FleetNode, job: { readonly job?: string }) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    const node = await this.running()
+    if (job === undefined) return act(node, {})
+    const id = this.declared.id(job)
+    const found = await act(node, { job: id })
+    if (found.length > 0 || (await node.lookups.knows(id))) return found
+    throw withHint(jobUnknown(id), job, this.declared.names())
   }
 
   private async running(): Promise<FleetNode> {
@@ -283,18 +288,4 @@ export class FleetOfJobs implements Fleet {
     const message = `Fleet '${this.name}' is not started yet: await start() before you ask anything of it.`
     throw new FleetcronError('NOT_STARTED', message)
   }
-
-  /** The ledger's id of a job: by its name or id here, or written out as `service:id`. */
-  private id(job: string): string {
-    const known = this.declared.get(job)
-    if (known !== undefined) return `${this.options.service}:${known.job.id}`
-    if (job.startsWith(STORED)) return `${this.options.service}:${job}`
-    return job.includes(':') ? job : `${this.options.service}:${job}`
-  }
-}
-
-function instantOf(what: string, date: Date): number {
-  const instant = date instanceof Date ? date.getTime() : Number.NaN
-  if (Number.isNaN(instant)) throw new FleetcronError('OPTION_INVALID', `${what} is not a valid Date.`)
-  return instant
 }

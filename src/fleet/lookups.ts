@@ -57,6 +57,13 @@ export class Lookups {
     return this.ask('events', (store) => store.events({ ...(job === undefined ? {} : { job }), limit }))
   }
 
+  /** Whether anybody has defined the job, ever. */
+  async knows(job: string): Promise<boolean> {
+    const { link, facts } = this.parts
+    const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: [job] }))
+    return reply.jobs.has(job) || reply.unreadable.some((one) => one.job === job)
+  }
+
   /**
    * What became of an occurrence: the row that has its key, or the one that covers it. Null: not decided yet, not an
    * occurrence, or pruned.

@@ -10,6 +10,7 @@ import { DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
 import { SchedulerRegistry } from '@nestjs/schedule'
 import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
+import { setBoot } from '../fleet/boot.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { Declarer } from './declarer.js'
 import { findDeclared } from './explorer.js'
@@ -41,6 +42,8 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     @Inject(ModuleRef) moduleRef: ModuleRef,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
+    // A command that comes early starts the fleet; the application starts for a while yet.
+    setBoot(fleet, true)
     this.timers = new Timers(registry, moduleRef, options)
     this.declarer = new Declarer(options, fleet, registry, moduleRef, this.timers, this.logger)
   }
@@ -107,6 +110,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
 
   /** The application is up: handlers may be called. */
   applicationIsUp(): void {
+    setBoot(this.fleet, false)
     this.declarer.letHandlersGo()
     this.timers.mount()
   }

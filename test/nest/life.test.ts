@@ -7,8 +7,10 @@ import { FleetcronError } from '../../src/errors.js'
 import type { Fleet } from '../../src/fleet/fleet.js'
 import {
   Cron,
+  defineHandler,
   FleetHealthIndicator,
   FleetModule,
+  Handler,
   InjectEffects,
   InjectFleet,
   SchedulerRegistry,
@@ -130,6 +132,30 @@ describe('commands', () => {
     if (run === undefined) throw new Error('there is no run')
     await fleetOf(app).finished(run)
     expect(order).toEqual(['triggered', 'up', 'run'])
+  })
+
+  it('that start the fleet early do not let schedules of an earlier release come back', async () => {
+    const digest = defineHandler('digest')
+    const outcomes: string[] = []
+    const terms = { name: 'a', handler: digest, cron: '0 8 * * *', timeZone: 'UTC' }
+    const changed = { ...terms, cron: '0 9 * * *' }
+    @Injectable()
+    class Early implements OnModuleInit {
+      constructor(@InjectFleet() private readonly fleet: Fleet) {}
+      async onModuleInit() {
+        await this.fleet.trigger('early')
+        for (const schedule of [terms, changed, terms]) {
+          outcomes.push((await this.fleet.schedules.upsert(schedule)).outcome)
+        }
+      }
+      @Cron(NEVER, { name: 'early' })
+      run() {}
+      @Handler(digest)
+      send() {}
+    }
+    const fleet = fleetOf(await start({ providers: [Early] }))
+    expect(outcomes).toEqual(['created', 'changed', 'refused'])
+    expect((await fleet.schedules.upsert(terms)).outcome).toBe('changed')
   })
 
   it('are refused while the application is put together', async () => {
