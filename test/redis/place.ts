@@ -57,7 +57,8 @@ export class TurnedPlaces {
     const place = new RedisPlace(this.#client)
     const client = turned(this.#client, now)
     return {
-      connect: (fleet) => place.store(fleet, { client }),
+      // One case commits 10,000 runs at once, on machines that may have other things to do.
+      connect: (fleet) => place.store(fleet, { client, callMs: 30_000 }),
       close: () => place.remove(),
       spoil: (fleet, job, row) => spoil(place, fleet, job, row),
     }
@@ -108,9 +109,9 @@ if row == 'definition' then
   return redis.call('HDEL', base .. 'def', job .. '\\0' .. tally[10])
 end
 local run = 'k\\0' .. job
-local fields = { cmsgpack.unpack(redis.call('HGET', base .. 'row', run)) }
-fields[11] = '{'
-return redis.call('HSET', base .. 'row', run, cmsgpack.pack(unpack(fields)))`
+local row = redis.call('HGET', base .. 'row', run)
+local offset = cmsgpack.unpack_limit(row, 10, 0)
+return redis.call('HSET', base .. 'row', run, string.sub(row, 1, offset) .. '{')`
 
 async function spoil(place: RedisPlace, fleet: string, job: string, row: SpoiltRow): Promise<void> {
   await place.client.call('eval', SPOIL, 1, place.key(fleet, ''), job, row)

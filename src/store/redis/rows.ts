@@ -4,7 +4,10 @@ import type { NodeHello, NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun, UnreadableRow } from '../readable.js'
 import type { Argument } from './calls.js'
 
-/** Rows as the scripts give and take them. Numbers come as text, since Lua's replies hold whole ones only. */
+/** Rows as the scripts give and take them. */
+
+/** A number: as text where it may not be whole, since Lua's answers hold whole ones only. */
+type Told = number | string
 
 export type AggregateRow = readonly [
   job: string,
@@ -154,7 +157,7 @@ export function eventOf(text: string): LedgerEvent {
   return parseRow('an event', text) as LedgerEvent
 }
 
-export function numberOf(text: string | null | undefined): number | null {
+export function numberOf(text: Told | null | undefined): number | null {
   return text === null || text === undefined ? null : Number(text)
 }
 

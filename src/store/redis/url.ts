@@ -6,17 +6,13 @@ export interface RedisUrl {
   readonly prefix?: string
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the driver's options are its own.
+type Options = any
+
 /** What is used of the package ioredis. */
 export interface RedisDriver {
-  // biome-ignore lint/suspicious/noExplicitAny: its options are its own.
-  readonly Redis: new (
-    options: any,
-  ) => RedisConnection
-  // biome-ignore lint/suspicious/noExplicitAny: its options are its own.
-  readonly Cluster: new (
-    nodes: any[],
-    options: any,
-  ) => RedisConnection
+  readonly Redis: new (options: Options) => RedisConnection
+  readonly Cluster: new (nodes: Options[], options: Options) => RedisConnection
 }
 
 const CONNECT_MS = 5_000

@@ -1,4 +1,5 @@
-import { AGGREGATES, SHARED, WAKES } from './shared.js'
+import { AGGREGATES, SHARED } from './shared.js'
+import { WAKES } from './wakes.js'
 
 /** Runs on one page, about: a page with more of them ends before its limit, since nobody else is served meanwhile. */
 const PAGE_RUNS = 2_000
@@ -20,8 +21,8 @@ local function toRecover(services, after)
   end
   local found = {}
   for i, packed in ipairs(read('tally', names)) do
-    local tally = unpacked(packed)
-    if tally and asked[tally[8]] then found[#found + 1] = names[i] end
+    local tally = tallyOf(packed)
+    if tally and asked[tally.service] then found[#found + 1] = names[i] end
   end
   table.sort(found, isBefore)
   return found

@@ -1,5 +1,6 @@
 import { SEEN_MS } from '../../retention.js'
-import { SHARED, WAKES } from './shared.js'
+import { SHARED } from './shared.js'
+import { WAKES } from './wakes.js'
 
 const CALL = `
 local seen, candidate = number(), arg()
@@ -29,8 +30,8 @@ for i, packed in ipairs(read('row', runs)) do
     local found = columns(packed)
     running[i] = { attempt, found and found.stop or false, false }
   else
-    local found = unpacked(packed)
-    running[i] = { attempt, found and found[5] or false, found and found[11] or '' }
+    local found = columns(packed)
+    running[i] = { attempt, found and found.stop or false, found and jsonOf(packed, found) or '' }
   end
 end
 

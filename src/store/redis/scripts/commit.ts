@@ -4,20 +4,40 @@ import { WRITES } from './writes.js'
 
 /** Reads a change's arguments into a table. */
 const CHANGE = String.raw`
-local function readChange()
-  local change = { id = arg(), job = arg(), expect = text(), expectSettled = number(), head = arg(), failures = arg(), runs = {}, events = {} }
-  change.header = {
-    wakeAt = number(), waiting = number(), service = arg(), bucket = arg(), definition = arg(), fate = text(), retired = arg() == '1',
+local function orNone(value)
+  return value ~= '' and value or false
+end
+
+local function readRun(change)
+  local a = at
+  at = a + 13
+  local key = ARGV[a + 1]
+  return {
+    key = key, name = key .. '\0' .. change.job, expect = orNone(ARGV[a + 2]), expectToken = tonumber(ARGV[a + 3]),
+    row = {
+      state = ARGV[a + 4], token = tonumber(ARGV[a + 5]), attempt = orNone(ARGV[a + 6]), session = orNone(ARGV[a + 7]),
+      createdAt = tonumber(ARGV[a + 8]), endedAt = tonumber(ARGV[a + 9]) or false, asked = ARGV[a + 10] == '1',
+      live = orNone(ARGV[a + 11]), stop = orNone(ARGV[a + 12]), settled = false,
+    },
+    json = ARGV[a + 13],
   }
-  local json = text()
-  if json then change.entered = { json = json, hash = arg(), seq = number(), at = number(), stored = arg() == '1' } end
-  for i = 1, number() do
-    local run = { key = arg(), expect = text(), expectToken = number() }
-    run.name = run.key .. '\0' .. change.job
-    run.row = readRun()
-    run.row.stop, run.json = text(), arg()
-    change.runs[i] = run
+end
+
+local function readChange()
+  local a = at
+  at = a + 14
+  local change = {
+    id = ARGV[a + 1], job = ARGV[a + 2], expect = orNone(ARGV[a + 3]), expectSettled = tonumber(ARGV[a + 4]), head = ARGV[a + 5],
+    failures = ARGV[a + 6], runs = {}, events = {},
+    header = {
+      version = ARGV[a + 1], wakeAt = tonumber(ARGV[a + 7]) or false, waiting = tonumber(ARGV[a + 8]), service = ARGV[a + 9],
+      bucket = ARGV[a + 10], definition = ARGV[a + 11], fate = orNone(ARGV[a + 12]), retired = ARGV[a + 13] == '1',
+    },
+  }
+  if ARGV[a + 14] ~= '' then
+    change.entered = { json = ARGV[a + 14], hash = arg(), seq = number(), at = number(), stored = arg() == '1' }
   end
+  for i = 1, number() do change.runs[i] = readRun(change) end
   for i = 1, number() do change.events[i] = { id = arg(), at = number(), job = arg(), asked = arg() == '1', json = arg() } end
   return change
 end
@@ -61,17 +81,19 @@ end
 `
 
 const APPLY = String.raw`
+local heads = into(kept, 'head')
+
 local function enter(change, isNew)
   local entered = change.entered
-  put('HSET', 'def', change.job .. '\0' .. entered.hash, cmsgpack.pack(entered.json, entered.stored))
+  put(into(kept, 'def'), change.job .. '\0' .. entered.hash, cmsgpack.pack(entered.json, entered.stored))
   local known = {}
   local before = not isNew and unpacked(redis.call('HGET', base .. 'defs', change.job)) or nil
   for _, each in ipairs(before and before[1] or {}) do
     if each[1] ~= entered.hash then known[#known + 1] = each end
   end
   known[#known + 1] = { entered.hash, entered.seq, entered.at }
-  put('HSET', 'defs', change.job, cmsgpack.pack(known))
-  if #known > ${KEPT_DEFINITIONS} then put('ZADD', 'many', 0, change.job) end
+  put(into(kept, 'defs'), change.job, cmsgpack.pack(known))
+  if #known > ${KEPT_DEFINITIONS} then put(into(placed, 'many'), 0, change.job) end
 end
 
 -- The row that a job may still extend is not among those that may go.
@@ -80,8 +102,8 @@ local function moveFate(change, before, after)
   local written = {}
   for _, run in ipairs(change.runs) do written[run.key] = true end
   if after and not written[after] then
-    put('ZREM', 'ended', after .. '\0' .. change.job)
-    put('ZREM', 'asked', after .. '\0' .. change.job)
+    put(into(left, 'ended'), after .. '\0' .. change.job)
+    put(into(left, 'asked'), after .. '\0' .. change.job)
   end
   if before and not written[before] then
     local name = before .. '\0' .. change.job
@@ -92,28 +114,27 @@ end
 
 local function apply(change, tally, olds, now)
   local job, header = change.job, change.header
-  local old = tally or { settled = 0, failures = 0, until_ = false, floor = 0 }
-  header.version = change.id
-  if old.settled ~= change.expectSettled then header.wakeAt = now end
-  header.settled, header.until_, header.floor = old.settled, old.until_, old.floor
-  header.failures = counted(old.failures, change.failures)
-  put('HSET', 'head', job, change.head)
+  local settled = tally and tally.settled or 0
+  if settled ~= change.expectSettled then header.wakeAt = now end
+  header.settled, header.until_, header.floor = settled, tally and tally.until_ or false, tally and tally.floor or 0
+  header.failures = counted(tally and tally.failures or 0, change.failures)
+  put(heads, job, change.head)
   putTally(job, header)
   putWake(job, tally, header)
-  if not tally then put('ZADD', 'jobs', 0, job) end
+  if not tally then put(into(placed, 'jobs'), 0, job) end
   if change.entered then enter(change, not tally) end
-  moveFate(change, tally and tally.fate, header.fate)
+  moveFate(change, tally and tally.fate or false, header.fate)
   for i, run in ipairs(change.runs) do
-    local before = olds[i] or nil
-    run.row.settled = before and before.settled or false
-    putRun(run.name, job, run.key, before, run.row, run.json, run.key == header.fate)
-    if run.row.attempt then newAttempts[run.row.attempt] = run.name end
+    local before, row = olds[i] or nil, run.row
+    if before then row.settled = before.settled end
+    putRun(run.name, job, run.key, before, row, run.json, run.key == header.fate)
+    if row.attempt then newAttempts[row.attempt] = run.name end
   end
   for _, event in ipairs(change.events) do
     newEvents[event.id] = true
-    put('HSET', 'event', event.id, cmsgpack.pack(event.json, event.job))
-    put('ZADD', event.asked and 'requested' or 'happened', exact(event.at), event.id)
-    put('ZADD', 'events', 0, history(event.job, event.at, event.id))
+    put(into(kept, 'event'), event.id, cmsgpack.pack(event.json, event.job))
+    put(into(placed, event.asked and 'requested' or 'happened'), exact(event.at), event.id)
+    put(into(placed, 'events'), 0, history(event.job, event.at, event.id))
   end
   if header.retired or (tally and tally.retired) then change.isRetired = true end
 end
@@ -138,16 +159,16 @@ if not isAlive(session, nodeOf(session), now) or now > asRead + leaseMs / 10 the
   return { exact(now), 1, incarnation, exact(writes) }
 end
 
-local jobs, runs, attempts, events = {}, {}, {}, {}
+local jobs, runs, tried, events = {}, {}, {}, {}
 for i, change in ipairs(changes) do
   jobs[i] = change.job
   for _, run in ipairs(change.runs) do
     runs[#runs + 1] = run.name
-    attempts[#attempts + 1] = run.row.attempt or ''
+    tried[#tried + 1] = run.row.attempt or ''
   end
   for _, event in ipairs(change.events) do events[#events + 1] = event.id end
 end
-local tallies, rows, holders, known = read('tally', jobs), read('row', runs), read('attempt', attempts), read('event', events)
+local oldTallies, oldRows, holders, known = read('tally', jobs), read('row', runs), read('attempt', tried), read('event', events)
 
 local results = {}
 local run, event = 0, 0
@@ -156,15 +177,15 @@ for i, change in ipairs(changes) do
   for n = 1, #change.runs do
     run = run + 1
     -- False: it is there, and cannot be read.
-    if rows[run] then olds[n] = columns(rows[run]) or false end
+    if oldRows[run] then olds[n] = columns(oldRows[run]) or false end
     held[n] = holders[run]
   end
   for n = 1, #change.events do
     event = event + 1
     there[n] = known[event]
   end
-  local tally = tallyOf(tallies[i])
-  if tallies[i] and not tally then
+  local tally = tallyOf(oldTallies[i])
+  if oldTallies[i] and not tally then
     results[i] = { 'refused', 'The row of the job ' .. change.job .. ' cannot be read.' }
   else
     local fate = judge(change, tally, olds, held, there)

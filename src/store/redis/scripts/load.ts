@@ -34,8 +34,8 @@ for _, run in ipairs(keys) do take(run) end
 local rows = {}
 for i, packed in ipairs(read('row', runs)) do
   if packed then
-    local row = unpacked(packed)
-    rows[#rows + 1] = { jobOf(runs[i]), row and row[11] or '', row and row[5] or false }
+    local row = columns(packed)
+    rows[#rows + 1] = { jobOf(runs[i]), row and jsonOf(packed, row) or '', row and row.stop or false }
   end
 end
 

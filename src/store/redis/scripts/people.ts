@@ -10,12 +10,12 @@ local names = redis.call('ZRANGEBYLEX', base .. 'jobs', after and '(' .. after o
 local last = #names == ${LOOKED_AT} and names[#names] or false
 local wanted = {}
 for i, packed in ipairs(read('tally', names)) do
-  local tally = unpacked(packed)
+  local tally = tallyOf(packed)
   if #wanted == limit then
     last = names[i - 1]
     break
   end
-  if tally and (not service or tally[8] == service) then wanted[#wanted + 1] = names[i] end
+  if tally and (not service or tally.service == service) then wanted[#wanted + 1] = names[i] end
 end
 return { (aggregates(wanted)), last }
 `
@@ -30,32 +30,28 @@ for _, state in ipairs(list(number())) do
   isAsked = true
 end
 
+-- How many members stand before (score, member), by halves among those of one score.
+local function rankOf(key, score, member)
+  local low = redis.call('ZCOUNT', key, '-inf', '(' .. exact(score))
+  local high = redis.call('ZCOUNT', key, '-inf', exact(score))
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if isBefore(redis.call('ZRANGE', key, middle, middle)[1], member) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local key = base .. (job and 'runs:' .. job or 'time')
+local count = redis.call('ZCARD', key)
+if position.createdAt then
+  -- A run of this job at that very place is before it where its job's name is.
+  local after = job and isBefore(job, position.job) and '\0' or ''
+  count = rankOf(key, position.createdAt, job and position.key .. after or position.key .. '\0' .. position.job)
+end
 local names = {}
-if job then
-  local to = '(' .. job .. '\1'
-  if position.createdAt then
-    -- A run of this job at that very place is before it where its job's name is.
-    to = (isBefore(job, position.job) and '[' or '(') .. history(job, position.createdAt, position.key)
-  end
-  for i, place in ipairs(redis.call('ZREVRANGEBYLEX', base .. 'runs', to, '[' .. job .. '\0', 'LIMIT', 0, ${LOOKED_AT})) do
-    names[i] = string.sub(place, #job + 18) .. '\0' .. job
-  end
-else
-  local key = base .. 'time'
-  local count = redis.call('ZCARD', key)
-  if position.createdAt then
-    local score, member = position.createdAt, position.key .. '\0' .. position.job
-    local low = redis.call('ZCOUNT', key, '-inf', '(' .. exact(score))
-    count = redis.call('ZCOUNT', key, '-inf', exact(score))
-    while low < count do
-      local middle = math.floor((low + count) / 2)
-      if isBefore(redis.call('ZRANGE', key, middle, middle)[1], member) then low = middle + 1 else count = middle end
-    end
-  end
-  if count > 0 then
-    local part = redis.call('ZRANGE', key, math.max(0, count - ${LOOKED_AT}), count - 1)
-    for i = #part, 1, -1 do names[#names + 1] = part[i] end
-  end
+if count > 0 then
+  local part = redis.call('ZRANGE', key, math.max(0, count - ${LOOKED_AT}), count - 1)
+  for i = #part, 1, -1 do names[#names + 1] = job and part[i] .. '\0' .. job or part[i] end
 end
 
 local found, last = {}, false
@@ -64,10 +60,10 @@ for from = 1, #names, 50 do
   for i = from, math.min(from + 49, #names) do part[#part + 1] = names[i] end
   for i, packed in ipairs(read('row', part)) do
     if #found == limit then return { found, last } end
-    local row = unpacked(packed)
+    local row = columns(packed)
     if row then
-      last = { exact(row[6]), string.sub(part[i], 1, string.find(part[i], '\0', 1, true) - 1), jobOf(part[i]) }
-      if not isAsked or states[row[1]] then found[#found + 1] = { row[11], row[5] } end
+      last = { exact(row.createdAt), string.sub(part[i], 1, string.find(part[i], '\0', 1, true) - 1), jobOf(part[i]) }
+      if not isAsked or states[row.state] then found[#found + 1] = { jsonOf(packed, row), row.stop } end
     end
   end
 end

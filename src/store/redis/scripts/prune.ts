@@ -21,8 +21,8 @@ local function dropRuns(index, instant)
     local job = jobOf(run)
     if row then
       if row.attempt then redis.call('HDEL', base .. 'attempt', row.attempt) end
-      redis.call('ZREM', base .. 'runs', history(job, row.createdAt, string.sub(run, 1, #run - #job - 1)))
     end
+    redis.call('ZREM', base .. 'runs:' .. job, string.sub(run, 1, #run - #job - 1))
     redis.call('HDEL', base .. 'row', run)
     redis.call('ZREM', base .. 'time', run)
     redis.call('ZREM', base .. index, run)
@@ -67,7 +67,7 @@ end
 -- The latest of those entered long ago stay, and the one in force.
 local function dropDefinitions(job)
   local row = unpacked(redis.call('HGET', base .. 'defs', job))
-  local tally = unpacked(redis.call('HGET', base .. 'tally', job))
+  local tally = tallyOf(redis.call('HGET', base .. 'tally', job))
   if not row or not tally then return end
   local known, isOld = row[1], 0
   local kept = {}
@@ -75,7 +75,7 @@ local function dropDefinitions(job)
     local goes = false
     if known[i][3] < now - ${KEPT_DEFINITION_MS} then
       isOld = isOld + 1
-      goes = isOld > ${KEPT_DEFINITIONS} and known[i][1] ~= tally[10]
+      goes = isOld > ${KEPT_DEFINITIONS} and known[i][1] ~= tally.definition
     end
     if goes and left > 0 then
       redis.call('HDEL', base .. 'def', job .. '\0' .. known[i][1])
@@ -88,15 +88,12 @@ local function dropDefinitions(job)
   if #kept <= ${KEPT_DEFINITIONS} then redis.call('ZREM', base .. 'many', job) end
 end
 
-local function hasAny(index, job)
-  return #redis.call('ZRANGEBYLEX', base .. index, '[' .. job .. '\0', '(' .. job .. '\1', 'LIMIT', 0, 1) > 0
-end
-
 local function dropJob(job)
-  if hasAny('runs', job) or hasAny('events', job) then return end
-  local tally = unpacked(redis.call('HGET', base .. 'tally', job))
+  if redis.call('EXISTS', base .. 'runs:' .. job) == 1 then return end
+  if #redis.call('ZRANGEBYLEX', base .. 'events', '[' .. job .. '\0', '(' .. job .. '\1', 'LIMIT', 0, 1) > 0 then return end
+  local tally = tallyOf(redis.call('HGET', base .. 'tally', job))
   local known = unpacked(redis.call('HGET', base .. 'defs', job))
-  if tally then redis.call('ZREM', base .. 'due:' .. tally[8], job .. '\0' .. tally[9]) end
+  if tally then redis.call('ZREM', base .. 'due:' .. tally.service, job .. '\0' .. tally.bucket) end
   for _, each in ipairs(known and known[1] or {}) do redis.call('HDEL', base .. 'def', job .. '\0' .. each[1]) end
   for _, key in ipairs({ 'head', 'tally', 'defs' }) do redis.call('HDEL', base .. key, job) end
   for _, key in ipairs({ 'jobs', 'retired', 'many' }) do redis.call('ZREM', base .. key, job) end

@@ -9,20 +9,27 @@ local seen, candidate = number(), arg()
 local channel, sender = arg(), arg()
 local items, jobs, runs = {}, {}, {}
 for i = 1, number() do
+  local a = at
+  at = a + 17
+  local job, key = ARGV[a + 1], ARGV[a + 2]
   local item = {
-    job = arg(), key = arg(), token = number(), attempt = arg(), failures = arg(), wakeAt = number(), until_ = number(), floor = number(),
+    job = job, key = key, name = key .. '\0' .. job, token = tonumber(ARGV[a + 3]), attempt = ARGV[a + 4], failures = ARGV[a + 5],
+    wakeAt = tonumber(ARGV[a + 6]), until_ = tonumber(ARGV[a + 7]), floor = tonumber(ARGV[a + 8]),
+    row = {
+      state = ARGV[a + 9], token = tonumber(ARGV[a + 10]), attempt = ARGV[a + 11] ~= '' and ARGV[a + 11], session = ARGV[a + 12] ~= '' and ARGV[a + 12],
+      createdAt = tonumber(ARGV[a + 13]), endedAt = tonumber(ARGV[a + 14]) or false, asked = ARGV[a + 15] == '1',
+      live = ARGV[a + 16] ~= '' and ARGV[a + 16],
+    },
+    json = ARGV[a + 17],
   }
-  item.row = readRun()
-  item.json = arg()
-  item.name = item.key .. '\0' .. item.job
-  items[i], jobs[i], runs[i] = item, item.job, item.name
+  items[i], jobs[i], runs[i] = item, job, item.name
 end
 local now = clock()
 local incarnation = begin(seen, candidate)
-local packed, tallies = read('row', runs), read('tally', jobs)
+local packed, oldTallies = read('row', runs), read('tally', jobs)
 
--- What an attempt was told before.
-local function told(settled, attempt)
+-- What an attempt heard before.
+local function heard(settled, attempt)
   for i = 1, settled and #settled or 0, 2 do
     if settled[i] == attempt then return settled[i + 1] end
   end
@@ -56,7 +63,7 @@ for i, item in ipairs(items) do
   local old = columns(packed[i])
   local tally = byJob[item.job]
   if not tally then
-    tally = tallyOf(tallies[i])
+    tally = tallyOf(oldTallies[i])
     if tally then
       byJob[item.job] = tally
       tally.old = { wakeAt = tally.wakeAt, service = tally.service, bucket = tally.bucket }
@@ -65,7 +72,7 @@ for i, item in ipairs(items) do
   if not old or not tally then
     words[i] = 'x'
   elseif old.state ~= 'running' or old.token ~= item.token or old.attempt ~= item.attempt then
-    words[i] = told(old.settled, item.attempt)
+    words[i] = heard(old.settled, item.attempt)
   else
     words[i] = hasNotEnded(old.session) and 's' or 'l'
     item.row.stop = old.stop

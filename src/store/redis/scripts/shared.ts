@@ -10,11 +10,11 @@ import { WINDOW } from '../../../ledger/limits.js'
  * | `meta` | hash | schema, incarnation, number of writes |
  * | `head` | hash | job: header in JSON |
  * | `tally` | hash | job: version, wakeAt, settled, failures, succeededUntil, tokenFloor, waiting, service, bucket, definition, key of the last fate, retired |
- * | `row` | hash | run: state, token, attempt, session, stop, createdAt, endedAt, asked for, place in `live`, settlements, JSON |
+ * | `row` | hash | run: state, token, attempt, session, stop, createdAt, endedAt, asked for, place in `live`, settlements; then its JSON |
  * | `attempt` | hash | attempt: run |
  * | `def`, `defs` | hash | job and hash: definition in JSON, whether it names a handler; job: hashes, numbers and times of entry |
  * | `live` | by text | job, lane, position, key of runs that live |
- * | `time`, `runs` | by time, by text | runs by creation, of all jobs and of each |
+ * | `time`, `runs:…` | by time | runs by creation, of all jobs; of one job, by their keys |
  * | `ended`, `asked` | by time | runs that may go, by their end; those that somebody asked for |
  * | `event` | hash | id: event in JSON, its job |
  * | `happened`, `requested`, `events` | by time, by text | events that are no request's, those that are, and all by job |
@@ -51,9 +51,14 @@ local function list(count)
   return found
 end
 
--- A number to its last digit.
+-- A number to its last digit, as text.
 local function exact(n)
   return n and string.format('%.17g', n)
+end
+
+-- A number for an answer: whole ones that no driver reads wrongly as they are.
+local function told(n)
+  return n and (n % 1 == 0 and n < 1e15 and n or exact(n))
 end
 
 local function clock()
@@ -99,16 +104,31 @@ local function unpacked(packed)
   return fields
 end
 
--- What a run's row holds apart from its JSON.
+local function tallyOf(packed)
+  if not packed then return nil end
+  local ok, version, wakeAt, settled, failures, until_, floor, waiting, service, bucket, definition, fate, retired =
+    pcall(cmsgpack.unpack, packed)
+  if not ok or retired == nil then return nil end
+  return {
+    version = version, wakeAt = wakeAt, settled = settled, failures = failures, until_ = until_, floor = floor,
+    waiting = waiting, service = service, bucket = bucket, definition = definition, fate = fate, retired = retired,
+  }
+end
+
+-- A run's row; where its JSON begins.
 local function columns(packed)
   if not packed then return nil end
-  local ok, _, state, token, attempt, session, stop, createdAt, endedAt, asked, live, settled =
+  local ok, offset, state, token, attempt, session, stop, createdAt, endedAt, asked, live, settled =
     pcall(cmsgpack.unpack_limit, packed, 10, 0)
-  if not ok then return nil end
+  if not ok or settled == nil then return nil end
   return {
     state = state, token = token, attempt = attempt, session = session, stop = stop, createdAt = createdAt,
-    endedAt = endedAt, asked = asked, live = live, settled = settled,
+    endedAt = endedAt, asked = asked, live = live, settled = settled, offset = offset,
   }
+end
+
+local function jsonOf(packed, row)
+  return string.sub(packed, row.offset + 1)
 end
 
 -- A run's name is its key and its job.
@@ -120,9 +140,9 @@ local function isHeld(session)
   return redis.call('EXISTS', base .. 'session:' .. session) == 1
 end
 
--- Its place among the runs of its job.
-local function history(job, createdAt, key)
-  return job .. '\0' .. string.format('%016.0f', createdAt) .. key
+-- The place of an event among those of its job.
+local function history(job, at, id)
+  return job .. '\0' .. string.format('%016.0f', at) .. id
 end
 
 -- Another incarnation begins where the ledger is empty, or counts fewer writes than somebody has seen: it was set back.
@@ -201,86 +221,32 @@ local function aggregates(jobs, most, running)
   local heads, tallies = read('head', jobs), read('tally', jobs)
   local hashes, tally = {}, {}
   for i, job in ipairs(jobs) do
-    tally[i] = unpacked(tallies[i]) or false
-    hashes[i] = job .. '\0' .. (tally[i] and tally[i][10] or '')
+    tally[i] = tallyOf(tallies[i]) or false
+    hashes[i] = job .. '\0' .. (tally[i] and tally[i].definition or '')
   end
   local defs = read('def', hashes)
   local found, count = {}, 0
   for i, job in ipairs(jobs) do
     if heads[i] or tallies[i] then
       local t = tally[i]
-      local runs = {}
-      local names = {}
+      local runs, names = {}, {}
       for n, place in ipairs(window(job)) do names[n] = string.sub(place, #job + 19) .. '\0' .. job end
       for n, packed in ipairs(read('row', names)) do
-        local row = unpacked(packed)
-        runs[2 * n - 1] = row and row[11] or false
-        runs[2 * n] = row and row[5] or false
-        if running and row and row[1] == 'running' and row[4] then running(row[4]) end
+        local row = columns(packed)
+        runs[2 * n - 1] = row and jsonOf(packed, row) or false
+        runs[2 * n] = row and row.stop or false
+        if running and row and row.state == 'running' and row.session then running(row.session) end
       end
       local def = unpacked(defs[i])
       found[#found + 1] = {
-        job, heads[i], t and { t[1], exact(t[2]), exact(t[3]), exact(t[4]), exact(t[5]), exact(t[6]), t[10] } or false,
-        def and def[1] or false, runs,
+        job, heads[i], t and {
+          t.version, told(t.wakeAt), told(t.settled), told(t.failures), told(t.until_), told(t.floor), t.definition,
+        }, def and def[1] or false, runs,
       }
       count = count + #names
       if most and count >= most then return found, i end
     end
   end
   return found, #jobs
-end
-`
-
-/** Finding jobs by the instant at which they wake. A member of the index is the job's name and its bucket in two digits. */
-export const WAKES = `
-local function isMine(mask, member)
-  return string.byte(mask, tonumber(string.sub(member, -2), 16) + 1) == 49
-end
-
-local function nameOf(member)
-  return string.sub(member, 1, -4)
-end
-
--- How many members stand before (score, member), which need not be one itself: by halves among those of one score.
-local function rankAfter(key, score, member)
-  local low = redis.call('ZCOUNT', key, '-inf', '(' .. exact(score))
-  local high = redis.call('ZCOUNT', key, '-inf', exact(score))
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    local found = redis.call('ZRANGE', key, middle, middle)[1]
-    if isBefore(member, found) then high = middle else low = middle + 1 end
-  end
-  return low
-end
-
--- The earliest wake-up from a rank on, in buckets that are mine or that are not. Names fall into buckets evenly: one of the
--- kind is met after a few members, or there are few in all.
-local function earliestFrom(key, rank, mask, mine)
-  while true do
-    local part = redis.call('ZRANGE', key, rank, rank + 31, 'WITHSCORES')
-    for i = 1, #part, 2 do
-      if isMine(mask, part[i]) == mine then return tonumber(part[i + 1]) end
-    end
-    if #part < 64 then return nil end
-    rank = rank + 32
-  end
-end
-
--- The earliest of several services; "after": strictly after that instant.
-local function nextWake(services, mask, mine, after)
-  local next = nil
-  for _, service in ipairs(services) do
-    local key = base .. 'due:' .. service
-    local found = earliestFrom(key, after and redis.call('ZCOUNT', key, '-inf', exact(after)) or 0, mask, mine)
-    if found and (not next or found < next) then next = found end
-  end
-  return next or false
-end
-
--- The earliest end of a lease of another session that holds runs.
-local function nextEnd(session)
-  local first = redis.call('ZRANGE', base .. 'holding', 0, 1, 'WITHSCORES')
-  if #first > 0 and first[1] ~= session then return first[2] end
-  return #first > 2 and first[4] or false
 end
 `

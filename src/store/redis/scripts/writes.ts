@@ -1,36 +1,36 @@
 /**
- * Writing rows and everything that finds them. What a batch writes is gathered by kind and written by few commands: a
+ * Writing rows and everything that finds them. What a batch writes is gathered by key and written by few commands: a
  * command costs more than the rows in it.
  */
 export const WRITES = String.raw`
-local batch = {}
+-- Values by key, for HDEL, ZREM, HSET and ZADD.
+local dropped, left, kept, placed = {}, {}, {}, {}
 
--- Gathers the arguments of a command for a key.
-local function put(command, key, a, b)
-  local name = command .. ' ' .. key
-  local found = batch[name]
-  if not found then
-    found = { command = command, key = key, values = {} }
-    batch[name] = found
-    batch[#batch + 1] = found
+local function into(lists, key)
+  local list = lists[key]
+  if not list then
+    list = {}
+    lists[key] = list
   end
-  local values = found.values
-  values[#values + 1] = a
-  if b ~= nil then values[#values + 1] = b end
+  return list
+end
+
+local function put(list, a, b)
+  local n = #list
+  list[n + 1] = a
+  list[n + 2] = b
 end
 
 -- What is taken out goes before what is put in: one name may be in both.
 local function flush()
-  for i = 1, #batch do
-    local one = batch[i]
-    if one.command == 'ZREM' or one.command == 'HDEL' then each(one.command, one.key, one.values) end
-  end
-  for i = 1, #batch do
-    local one = batch[i]
-    if one.command ~= 'ZREM' and one.command ~= 'HDEL' then each(one.command, one.key, one.values) end
-  end
+  for key, values in pairs(dropped) do each('HDEL', key, values) end
+  for key, values in pairs(left) do each('ZREM', key, values) end
+  for key, values in pairs(kept) do each('HSET', key, values) end
+  for key, values in pairs(placed) do each('ZADD', key, values) end
 end
 
+local rows, tallies, attempts = into(kept, 'row'), into(kept, 'tally'), into(kept, 'attempt')
+local lives, times = into(placed, 'live'), into(placed, 'time')
 local touched = {}
 
 local function isTerminal(state)
@@ -39,7 +39,7 @@ end
 
 -- Runs that may go: not the one that its job may still extend.
 local function retire(run, row)
-  if isTerminal(row.state) and row.endedAt then put('ZADD', row.asked and 'asked' or 'ended', exact(row.endedAt), run) end
+  if isTerminal(row.state) and row.endedAt then put(into(placed, row.asked and 'asked' or 'ended'), exact(row.endedAt), run) end
 end
 
 local function holder(row)
@@ -47,54 +47,40 @@ local function holder(row)
 end
 
 local function putRun(run, job, key, old, new, json, fate)
-  put('HSET', 'row', run, cmsgpack.pack(new.state, new.token, new.attempt, new.session, new.stop, new.createdAt, new.endedAt,
-    new.asked, new.live, new.settled, json))
+  put(rows, run, cmsgpack.pack(new.state, new.token, new.attempt, new.session, new.stop, new.createdAt, new.endedAt,
+    new.asked, new.live, new.settled) .. json)
   local before, after = holder(old), holder(new)
   local isAnother = not old or old.attempt ~= new.attempt
-  if old and old.attempt and isAnother then put('HDEL', 'attempt', old.attempt) end
-  if new.attempt and isAnother then put('HSET', 'attempt', new.attempt, run) end
+  if isAnother then
+    if old and old.attempt then put(into(dropped, 'attempt'), old.attempt) end
+    if new.attempt then put(attempts, new.attempt, run) end
+  end
   if before and (before ~= after or isAnother) then
-    put('HDEL', 'session:' .. before, old.attempt)
+    put(into(dropped, 'session:' .. before), old.attempt)
     touched[before] = true
   end
   if after and (before ~= after or isAnother) then
-    put('HSET', 'session:' .. after, new.attempt, run)
+    put(into(kept, 'session:' .. after), new.attempt, run)
     touched[after] = true
   end
-  if old and old.live and old.live ~= new.live then put('ZREM', 'live', old.live) end
-  if new.live and not (old and old.live == new.live) then put('ZADD', 'live', 0, new.live) end
+  if (old and old.live or false) ~= new.live then
+    if old and old.live then put(into(left, 'live'), old.live) end
+    if new.live then put(lives, 0, new.live) end
+  end
   if not old or old.createdAt ~= new.createdAt then
-    if old then put('ZREM', 'runs', history(job, old.createdAt, key)) end
-    put('ZADD', 'runs', 0, history(job, new.createdAt, key))
-    put('ZADD', 'time', exact(new.createdAt), run)
+    local createdAt = exact(new.createdAt)
+    redis.call('ZADD', base .. 'runs:' .. job, createdAt, key)
+    put(times, createdAt, run)
   end
   if old and isTerminal(old.state) then
-    put('ZREM', 'ended', run)
-    put('ZREM', 'asked', run)
+    put(into(left, 'ended'), run)
+    put(into(left, 'asked'), run)
   end
   if not fate then retire(run, new) end
 end
 
--- A run as it was sent.
-local function readRun()
-  return {
-    state = arg(), token = number(), attempt = text(), session = text(), createdAt = number(), endedAt = number(),
-    asked = arg() == '1', live = text(),
-  }
-end
-
-local TALLY = { 'version', 'wakeAt', 'settled', 'failures', 'until_', 'floor', 'waiting', 'service', 'bucket', 'definition', 'fate', 'retired' }
-
-local function tallyOf(packed)
-  local fields = unpacked(packed)
-  if not fields then return nil end
-  local tally = {}
-  for i = 1, #TALLY do tally[TALLY[i]] = fields[i] end
-  return tally
-end
-
 local function putTally(job, t)
-  put('HSET', 'tally', job, cmsgpack.pack(t.version, t.wakeAt, t.settled, t.failures, t.until_, t.floor, t.waiting, t.service,
+  put(tallies, job, cmsgpack.pack(t.version, t.wakeAt, t.settled, t.failures, t.until_, t.floor, t.waiting, t.service,
     t.bucket, t.definition, t.fate, t.retired))
 end
 
@@ -102,13 +88,10 @@ local woken = {}
 
 -- Moves a job to its place among those that wake.
 local function putWake(job, old, new)
-  local member = job .. '\0' .. new.bucket
   local moved = old and (old.service ~= new.service or old.bucket ~= new.bucket)
-  if old and old.wakeAt and (moved or not new.wakeAt) then
-    put('ZREM', 'due:' .. old.service, job .. '\0' .. old.bucket)
-  end
+  if old and old.wakeAt and (moved or not new.wakeAt) then put(into(left, 'due:' .. old.service), job .. '\0' .. old.bucket) end
   if new.wakeAt and (moved or not old or old.wakeAt ~= new.wakeAt) then
-    put('ZADD', 'due:' .. new.service, exact(new.wakeAt), member)
+    put(into(placed, 'due:' .. new.service), exact(new.wakeAt), job .. '\0' .. new.bucket)
   end
   if new.wakeAt and (not old or not old.wakeAt or new.wakeAt < old.wakeAt) then woken[new.bucket] = true end
 end
