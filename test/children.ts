@@ -24,7 +24,7 @@ export async function bundleMain(module: string, outfile: string): Promise<void>
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: ['better-sqlite3', 'pg', 'ioredis'],
+    external: ['better-sqlite3', 'pg', 'mysql2', 'ioredis'],
     logLevel: 'silent',
   })
 }

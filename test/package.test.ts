@@ -22,7 +22,14 @@ const entries = Object.entries<Record<'import' | 'require', { types: string; def
   .map(([name, formats]) => ({ name: name.replace('.', 'fleetcron'), formats }))
 
 /** Entries that need no optional peer: they load in an installation that has none. */
-const WITHOUT_PEERS = ['fleetcron', 'fleetcron/testing', 'fleetcron/memory', 'fleetcron/postgres', 'fleetcron/redis']
+const WITHOUT_PEERS = [
+  'fleetcron',
+  'fleetcron/testing',
+  'fleetcron/memory',
+  'fleetcron/postgres',
+  'fleetcron/mysql',
+  'fleetcron/redis',
+]
 
 describe('the package as it is installed', () => {
   let app = ''

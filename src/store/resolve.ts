@@ -1,5 +1,7 @@
 import { FleetcronError } from '../errors.js'
 import { createMemoryStore } from './memory/index.js'
+import { createMysqlStore } from './mysql/index.js'
+import { type MysqlDriver, poolOf as mysqlPoolOf } from './mysql/url.js'
 import type { Store } from './port.js'
 import { createPostgresStore, type PostgresPool } from './postgres/index.js'
 import { createRedisStore } from './redis/index.js'
@@ -16,7 +18,8 @@ export interface ResolveOptions {
 
 /**
  * Makes the store that a URL names: `sqlite:./ledger.db`, `sqlite:///var/lib/app/ledger.db`, `postgres://user:password@host/database`
- * (with `?schema=` for another schema than `fleetcron`), `redis://user:password@host` (`rediss:` by TLS, `valkey:`,
+ * (with `?schema=` for another schema than `fleetcron`), `mysql://user:password@host/database` or `mariadb://…` (with
+ * `?prefix=` for other names of tables than `fleetcron_…`), `redis://user:password@host` (`rediss:` by TLS, `valkey:`,
  * `valkeys:`; with `?prefix=`), `https://host:port` of a `fleetcron serve` (its token in FLEETCRON_STORE_TOKEN), or
  * `memory:`. It is not opened.
  * Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where the driver is not installed.
@@ -37,6 +40,9 @@ export async function resolveStore(url: string, fleet: string, options: ResolveO
     case 'postgres':
     case 'postgresql':
       return postgresStore(url, fleet, autoMigrate)
+    case 'mysql':
+    case 'mariadb':
+      return mysqlStore(url, fleet, autoMigrate)
     case 'redis':
     case 'rediss':
     case 'valkey':
@@ -80,7 +86,8 @@ function invalid(why: string): FleetcronError {
     'OPTION_INVALID',
     `The option store is not understood: ${why}. ` +
       'Use sqlite:./ledger.db, sqlite:///absolute/ledger.db, ' +
-      'postgres://user:password@host/database, redis://user:password@host, https://host:port or memory:.',
+      'postgres://user:password@host/database, mysql://user:password@host/database, redis://user:password@host, ' +
+      'https://host:port or memory:.',
   )
 }
 
@@ -181,6 +188,22 @@ async function postgresPool(): Promise<new (options: PoolOptions) => OwnPool> {
     return pg.Pool
   } catch (cause) {
     const message = 'A ledger in Postgres needs the driver pg, which is not installed: npm install pg.'
+    throw new FleetcronError('DRIVER_MISSING', message, { cause })
+  }
+}
+
+async function mysqlStore(url: string, fleet: string, autoMigrate: boolean): Promise<Store> {
+  const found = mysqlPoolOf(url, await mysqlDriver(), POOL_SIZE)
+  if (typeof found === 'string') throw invalid(found)
+  return createMysqlStore({ ...found, fleet, autoMigrate })
+}
+
+async function mysqlDriver(): Promise<MysqlDriver> {
+  try {
+    const { createPool } = await import('mysql2/promise')
+    return { createPool }
+  } catch (cause) {
+    const message = 'A ledger in MySQL or MariaDB needs the driver mysql2, which is not installed: npm install mysql2.'
     throw new FleetcronError('DRIVER_MISSING', message, { cause })
   }
 }
