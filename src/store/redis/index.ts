@@ -89,9 +89,13 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 /** Connects; a client that does not know whether it leads to a Cluster finds out first. */
 async function ledgerOf(client: RedisClient, calls: Calls): Promise<Ledger> {
   const first = attended(connectionLike(client, 'fleetcron'))
-  if (!client.asCluster) return { calls, main: first, line: new Line(calls, client) }
   try {
-    if (!(await isClusterNode(calls, first))) return { calls, main: first, line: new Line(calls, client) }
+    // The driver goes on in database 0 where the one that was named does not exist.
+    const db = Number(client.options?.db ?? 0)
+    if (db > 0) await calls.within(first, calls.callMs, () => first.call('select', [db]))
+    if (!client.asCluster || !(await isClusterNode(calls, first))) {
+      return { calls, main: first, line: new Line(calls, client) }
+    }
   } catch (error) {
     first.disconnect()
     throw error
