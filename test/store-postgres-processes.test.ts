@@ -49,6 +49,7 @@ describe('a Postgres ledger and several processes', () => {
     const incarnations = await tenAtOnce('open')
     expect(new Set(incarnations).size).toBe(1)
     expect(await place.sql('SELECT name FROM SCHEMA.meta ORDER BY name')).toEqual([
+      { name: 'compatible' },
       { name: 'incarnation' },
       { name: 'schema' },
     ])

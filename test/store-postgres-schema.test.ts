@@ -46,13 +46,25 @@ describe('the schema of a Postgres ledger', () => {
     const store = place.store('f')
     await store.open()
     await store.close()
-    await place.sql(`UPDATE SCHEMA.meta SET value = '7' WHERE name = 'schema'`)
+    await place.sql(`UPDATE SCHEMA.meta SET value = '7' WHERE name IN ('schema', 'compatible')`)
     await expect(place.store('f').open()).rejects.toMatchObject({
       code: 'STORE_NEWER',
       message: expect.stringMatching(
         /has schema 7, and this version of fleetcron knows schema 1: upgrade fleetcron on this node\.$/,
       ),
     })
+  })
+
+  it('serves this version too where a newer one only added to it', async () => {
+    const store = place.store('f')
+    await store.open()
+    await place.sql(`UPDATE SCHEMA.meta SET value = '7' WHERE name = 'schema'`)
+    const older = place.store('f')
+    await older.open()
+    expect(await (await TestSession.begin(older)).outcomes(creation('c', 'billing:a'))).toEqual(['won'])
+    await older.close()
+    await store.close()
+    expect(await place.sql(`SELECT value FROM SCHEMA.meta WHERE name = 'schema'`)).toEqual([{ value: '7' }])
   })
 
   it('is refused where its database cannot hold every text', async () => {

@@ -10,7 +10,7 @@ import { TestSession } from './session.js'
 export type ChildCommand =
   /** Waits for a line, opens the ledger, and tells its incarnation. */
   | 'open'
-  /** The same with a later version of fleetcron, whose schema has one more step. */
+  /** The same with a later version of fleetcron, whose schema has one more step that the one before cannot work with. */
   | 'upgrade'
   /** Commits one change after the other and tells each that was won, until it is killed. */
   | 'commit'
@@ -34,6 +34,7 @@ export async function main([command, url = '', schema = '']: readonly string[]):
         schema,
         autoMigrate: true,
         steps: [...STEPS, 'ALTER TABLE fleetcron.job ADD COLUMN note text;'],
+        compatible: STEPS.length + 1,
       })
       say('upgraded')
       return pool.end()

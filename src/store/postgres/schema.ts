@@ -48,11 +48,11 @@ const READ_META = `SELECT name, value FROM fleetcron.meta WHERE name IN ('schema
 const COMPATIBLE = 1
 
 /** What is run for a schema that has the first \`from\` steps; null: for a database without it. */
-function upgrade(quoted: string, from: number | null, steps: readonly string[]): string {
+function upgrade(quoted: string, from: number | null, steps: readonly string[], compatible: number): string {
   const missing = from === null ? [META, ...steps] : steps.slice(from)
   const mark = `UPDATE fleetcron.meta SET value = ${literal(String(steps.length))} WHERE name = 'schema';`
   const oldest = `
-    INSERT INTO fleetcron.meta (name, value) VALUES ('compatible', ${literal(String(COMPATIBLE))})
+    INSERT INTO fleetcron.meta (name, value) VALUES ('compatible', ${literal(String(compatible))})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value;`
   return inSchema([...missing, mark, oldest].join('\n'), quoted)
 }
@@ -66,13 +66,14 @@ function upgrade(quoted: string, from: number | null, steps: readonly string[]):
 export function postgresMigration(schema = 'fleetcron', from: number | null = null): string {
   const quoted = quotedSchema(schema)
   const create = from === null ? `CREATE SCHEMA IF NOT EXISTS ${quoted};\n` : ''
-  return `BEGIN;\n${create}${upgrade(quoted, from, STEPS)}\nCOMMIT;\n`
+  return `BEGIN;\n${create}${upgrade(quoted, from, STEPS, COMPATIBLE)}\nCOMMIT;\n`
 }
 
 export interface MigrateOptions {
   readonly schema: string
   readonly autoMigrate: boolean
   readonly steps?: readonly string[]
+  readonly compatible?: number
 }
 
 /** Creates, upgrades or verifies the schema, with any number of others doing the same. */
@@ -82,7 +83,7 @@ export async function migrate(calls: Calls, options: MigrateOptions): Promise<vo
   throwIfNewer(calls.place, found, steps.length)
   if (found !== null && found.schema >= steps.length) return
   if (!options.autoMigrate) throw unmigrated(calls.place, found?.schema ?? null, steps.length)
-  await calls.use((client) => migrateOn(client, calls.place, schema, steps), MIGRATION_MS)
+  await calls.use((client) => migrateOn(client, calls.place, options), MIGRATION_MS)
 }
 
 /** What the database holds and what it lacks. */
@@ -95,12 +96,8 @@ export async function migration(calls: Calls, schema: string): Promise<Migration
 
 const MIGRATION_MS = 60_000
 
-async function migrateOn(
-  client: PostgresClient,
-  place: string,
-  schema: string,
-  steps: readonly string[],
-): Promise<void> {
+async function migrateOn(client: PostgresClient, place: string, options: MigrateOptions): Promise<void> {
+  const { schema, steps = STEPS, compatible = COMPATIBLE } = options
   const quoted = quotedSchema(schema)
   // A process that is stopped in here holds up nobody for long: the server ends its transaction.
   await client.query(
@@ -114,7 +111,7 @@ async function migrateOn(
     const hasSchema = await exists(client, `SELECT FROM pg_namespace WHERE nspname = ${literal(schema)}`)
     if (!hasSchema) await client.query(`CREATE SCHEMA ${quoted}`)
     const from = found?.schema ?? null
-    if (from === null || from < steps.length) await client.query(upgrade(quoted, from, steps))
+    if (from === null || from < steps.length) await client.query(upgrade(quoted, from, steps, compatible))
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined)

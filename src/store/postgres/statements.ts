@@ -253,7 +253,7 @@ export const SETTLE = `
       CROSS JOIN LATERAL (
         SELECT x.ctid FROM fleetcron.run x WHERE x.fleet = p_fleet AND x.job = s.job AND x.key = s.key LIMIT 1) AS old
       WHERE s.at <= p_count AND o.ctid = old.ctid
-        AND o.state = 'running' AND o.token = nullif(s.token, '')::bigint AND o.attempt_id = s.attempt
+        AND o.state = 'running' AND o.token = nullif(s.token, '')::bigint AND coalesce(o.attempt_id, '') = s.attempt
       RETURNING s.at, left(o.settled_by[cardinality(o.settled_by)], 1) AS word)
     SELECT array_agg(d.at), array_agg(d.word) INTO v_at, v_words FROM done d;
     IF coalesce(cardinality(v_at), 0) < p_count THEN
