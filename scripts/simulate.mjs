@@ -13,6 +13,9 @@ const CHUNK = 25
 /** Broken seeds that are printed with what was seen; the others are counted. */
 const SHOWN = 10
 
+/** Most of what a simulation makes is dropped at once: with room for it, less has to be copied. */
+const LIMITS = { maxYoungGenerationSizeMb: 64 }
+
 const load = () => import('../dist/testing/simulation/simulate.js')
 
 if (isMainThread) process.exitCode = await main()
@@ -68,7 +71,7 @@ async function runMany({ seeds, from, workers, json }) {
   let next = from
   await Promise.all(
     Array.from({ length: Math.min(workers, Math.ceil(seeds / CHUNK)) }, () => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: { simulate: true } })
+      const worker = new Worker(new URL(import.meta.url), { workerData: { simulate: true }, resourceLimits: LIMITS })
       const give = () => {
         if (next >= end) return worker.postMessage(null)
         worker.postMessage({ from: next, to: Math.min(next + CHUNK, end) })
@@ -125,6 +128,7 @@ async function work() {
   if (!workerData?.simulate) return
   // Errors are part of the simulation, and nobody reads where they were made.
   Error.stackTraceLimit = 0
+  await import('./cheap-context.mjs')
   const { simulate } = await load()
   parentPort.on('message', async (chunk) => {
     if (chunk === null) return parentPort.close()

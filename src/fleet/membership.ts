@@ -136,7 +136,7 @@ function first(bucket: number, nodes: readonly string[]): string | null {
   let best: string | null = null
   let most = -1
   for (const node of nodes) {
-    const weight = hash32(`${bucket} ${node}`)
+    const weight = weightsOf(node)[bucket] ?? 0
     if (weight > most) {
       most = weight
       best = node
@@ -144,3 +144,16 @@ function first(bucket: number, nodes: readonly string[]): string | null {
   }
   return best
 }
+
+/** A node's weight in each bucket: asked for again whenever a node comes, goes, or is full. */
+function weightsOf(node: string): readonly number[] {
+  const known = WEIGHTS.get(node)
+  if (known !== undefined) return known
+  if (WEIGHTS.size >= WEIGHTS_KEPT) WEIGHTS.clear()
+  const weights = Array.from({ length: BUCKETS }, (_, bucket) => hash32(`${bucket} ${node}`))
+  WEIGHTS.set(node, weights)
+  return weights
+}
+
+const WEIGHTS = new Map<string, readonly number[]>()
+const WEIGHTS_KEPT = 500

@@ -55,14 +55,15 @@ function some(random: Random, plan: Basis): string {
 }
 
 function moment(random: Random, plan: Basis): number {
-  return random.int(5_000, plan.chaosMs - 5_000)
+  const edgeMs = plan.pace === 'brief' ? 4_000 : 5_000
+  return random.int(edgeMs, plan.chaosMs - edgeMs)
 }
 
 function crash(random: Random, plan: Basis, acts: Act[]): void {
   const node = some(random, plan)
   const at = moment(random, plan)
   acts.push({ at, act: 'kill', node })
-  const back = at + random.pick([50, 2_000, 14_000, 40_000])
+  const back = at + random.pick(plan.pace === 'brief' ? [50, 2_000, 6_000, 20_000] : [50, 2_000, 14_000, 40_000])
   if (back < plan.chaosMs) acts.push({ at: back, act: 'start', node })
 }
 
@@ -77,7 +78,7 @@ function stop(random: Random, plan: Basis, acts: Act[]): void {
   const node = some(random, plan)
   const at = moment(random, plan)
   acts.push({ at, act: 'stop', node, graceMs: random.pick([0, 1_000, 5_000]) })
-  acts.push({ at: at + random.pick([8_000, 20_000]), act: 'start', node })
+  acts.push({ at: at + random.pick(plan.pace === 'brief' ? [3_000, 8_000] : [8_000, 20_000]), act: 'start', node })
 }
 
 function outage(random: Random, plan: Basis, acts: Act[]): void {
@@ -120,16 +121,17 @@ function businessAway(random: Random, plan: Basis, acts: Act[]): void {
 /** A roll, node by node, sometimes taken back, sometimes with an old or new node that cannot stay up. */
 function deploy(random: Random, plan: Basis, acts: Act[], releases: number): void {
   let at = Math.round(moment(random, plan) / 3)
+  const isBrief = plan.pace === 'brief'
   const targets = [1, ...(releases > 2 ? [2] : []), ...(random.chance(0.4) ? [0] : [])]
   for (const release of targets) {
     for (const { name } of plan.nodes) {
       if (random.chance(0.15)) continue
       const skew = plan.families.has('zones') && random.chance(0.5) ? random.pick([null, ...Object.keys(SKEWS)]) : null
       acts.push(random.chance(0.5) ? { at, act: 'kill', node: name } : { at, act: 'stop', node: name, graceMs: 1_000 })
-      at += random.int(1_500, 9_000)
+      at += isBrief ? random.int(300, 2_500) : random.int(1_500, 9_000)
       acts.push({ at, act: 'start', node: name, release, ...(skew === null ? {} : { skew }) })
     }
-    at += random.pick([1_000, 20_000, 60_000])
+    at += random.pick(isBrief ? [500, 4_000] : [1_000, 20_000, 60_000])
   }
   if (random.chance(0.4)) crashLoop(random, plan, acts, random.int(0, releases - 1))
 }
@@ -174,7 +176,7 @@ function ask(random: Random, plan: Basis, acts: Act[]): void {
   if (command === 'pause') {
     const node = some(random, plan)
     acts.push({
-      at: Math.min(plan.chaosMs, at + random.int(5_000, 60_000)),
+      at: Math.min(plan.chaosMs, at + random.int(5_000, plan.pace === 'brief' ? 15_000 : 60_000)),
       act: 'ask',
       command: 'resume',
       job: id,

@@ -1,6 +1,7 @@
 import type { Definition } from '../../ledger/types.js'
 import type { ScheduleSpec } from '../../schedule/types.js'
 import type { Random } from '../random.js'
+import type { Pace } from './plan.js'
 import { offsetAt, ZONES } from './zones.js'
 
 /** Where and when a simulation takes place: schedules are made so that they are due in its minutes. */
@@ -9,6 +10,7 @@ export interface Setting {
   readonly start: number
   /** The hour that the zone's clock shows at the start. */
   readonly hour: number
+  readonly pace: Pace
 }
 
 /** A definition with random terms; with `before`, one that differs from it in schedule, in policy, or in both. */
@@ -17,15 +19,17 @@ export function randomDefinition(random: Random, setting: Setting, often: boolea
   const keepsPolicy = before !== undefined && !keepsSchedule && random.chance(0.4)
   const schedule = keepsSchedule ? before.schedule : randomSchedule(random, setting, often)
   if (keepsPolicy) return { ...before, schedule }
+  // A backlog of a hundred runs takes more time to be worked off than a brief simulation has.
+  const many = setting.pace === 'brief' ? 8 : 100
   return {
     schedule,
     concurrency: random.pick([1, 1, 1, 2, 3, 6]),
-    queue: random.pick([0, 1, 2, 5, 100, 100]),
+    queue: random.pick([0, 1, 2, 5, many, many]),
     overlap: random.pick(['skip', 'wait', 'merge', 'replace'] as const),
     catchUp: {
       policy: random.pick(['merge', 'merge', 'each', 'skip'] as const),
       withinMs: random.pick([null, null, 15_000, 60_000, 300_000]),
-      most: random.pick([1, 2, 5, 100]),
+      most: random.pick([1, 2, 5, many]),
     },
     retry: {
       limit: random.pick([0, 0, 1, 3]),
@@ -49,6 +53,9 @@ function randomSchedule(random: Random, setting: Setting, often: boolean): Sched
   const hours = [-2, -1, 0, 1, 2, 3].map((by) => (hour + by + 24) % 24).join(',')
   const cron = (pattern: string): ScheduleSpec => ({ cron: pattern, ...place })
   // A fixed-time job is silent for the whole of a repeated hour: what is due often goes by instants.
+  if (often && setting.pace === 'brief') {
+    return random.pick([{ every: 1_500 }, { every: 1_700 }, cron('1-59/2,*/4 * * * * *')])
+  }
   if (often) return random.pick([{ every: 4_000 }, cron('*/3 * * * * *'), cron('*/5 * * * * *')])
   switch (random.int(1, 20)) {
     case 1:

@@ -44,10 +44,25 @@ function make(spec: ScheduleSpec, anchor: number, zones: ZoneTable): Enumerator 
     return instants(spec.every, (instant) => (instant - anchor) % spec.every === 0 && instant > anchor, anchor)
   const segments = zones[spec.timeZone]
   if (!segments) throw new Error(`the simulation has no zone ${spec.timeZone}`)
-  if ('at' in spec) return labels(SECOND, (wall) => wall === wallOf(spec.at), segments, spec.dstGap)
+  if ('at' in spec) return once(labelText(wallOf(spec.at)), segments, spec.dstGap)
   const { matches, stepMs, fixed } = cron(spec.cron)
   if (fixed) return labels(stepMs, matches, segments, spec.dstGap)
   return instants(stepMs, (instant) => matches(instant + offsetAt(segments, instant)), 0)
+}
+
+/** A single date: everything about it is read off, and only what is before and after it matters. */
+function once(label: string, segments: Segments, dstGap: 'next' | 'skip'): Enumerator {
+  const wall = wallOf(label)
+  const due = instantOfWall(wall, segments, dstGap)
+  return {
+    kind: 'labels',
+    keys: (from, to) => (wallOf(from) < wall && wall <= wallOf(to) ? [label] : []),
+    instantOf: (key) => (key.endsWith('Z') ? null : instantOfWall(wallOf(key), segments, dstGap)),
+    owns: (key) => key === label,
+    keyAt: (instant) => labelText(reached(segments, instant)),
+    upTo: (a, b) => a <= b,
+    next: (after, limit) => (wallOf(after.label) < wall && due !== null && due <= limit ? due : null),
+  }
 }
 
 function instants(stepMs: number, matches: (instant: number) => boolean, origin: number): Enumerator {
@@ -164,8 +179,16 @@ function field(text: string, size: number): ReadonlySet<number> {
   return found
 }
 
+/** The same few texts are read again and again. */
+const READ = new Map<string, number>()
+
 function wallOf(label: string): number {
-  return Date.parse(`${label.length === 16 ? `${label}:00` : label}Z`)
+  const known = READ.get(label)
+  if (known !== undefined) return known
+  if (READ.size > 2_000) READ.clear()
+  const wall = Date.parse(`${label.length === 16 ? `${label}:00` : label}Z`)
+  READ.set(label, wall)
+  return wall
 }
 
 function labelText(wall: number): string {
@@ -174,8 +197,7 @@ function labelText(wall: number): string {
 }
 
 function parseInstant(key: string): number {
-  const bare = key.slice(0, -1)
-  return Date.parse(`${bare.length === 16 ? `${bare}:00` : bare}Z`)
+  return wallOf(key.slice(0, -1))
 }
 
 function instantText(instant: number): string {

@@ -1,4 +1,5 @@
 import type { Random } from '../random.js'
+import type { Pace } from './plan.js'
 
 /** What a handler does in one attempt. */
 export const MODES = [
@@ -34,9 +35,9 @@ export interface HandlerPlan {
   readonly stepMs: readonly [number, number]
 }
 
-export function randomHandler(random: Random, troubled: boolean): HandlerPlan {
+export function randomHandler(random: Random, troubled: boolean, pace: Pace): HandlerPlan {
   const long = random.chance(0.35)
-  const steps = long ? ([4, 16] as const) : ([1, 4] as const)
+  const steps = !long ? ([1, 3] as const) : pace === 'brief' ? ([3, 8] as const) : ([4, 16] as const)
   const stepMs = long ? ([300, 1_500] as const) : ([10, 400] as const)
   if (!troubled) return { modes: [['works', 1]], steps, stepMs }
   const modes: [Mode, number][] = [['works', random.pick([0.2, 0.5, 0.8])]]

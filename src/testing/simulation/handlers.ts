@@ -26,15 +26,17 @@ const EFFECTS_EACH = 2
 export function handlerOf(job: string, plan: HandlerPlan, process: VirtualProcess, world: Surroundings) {
   return (run: HandlerRun): unknown => {
     const random = new Random(`${world.seed}/${job}/${run.key}/${run.token}`)
-    const attempt: Attempt = world.isCalm() ? { mode: 'works', steps: 2, stepMs: 20 } : attemptOf(plan, random)
+    const attempt: Attempt = world.isCalm() ? calmAttempt(run) : attemptOf(plan, random)
     return new Work(job, run, attempt, process, world, random, world.nextHandler()).begin()
   }
 }
 
 /** Quick, unless whoever asked for the run wants it to take its time. */
-function _calmAttempt({ data }: HandlerRun): Attempt {
-  const lingers = typeof data === 'object' && data !== null && 'linger' in data
-  return lingers ? { mode: 'works', steps: 40, stepMs: 500 } : { mode: 'works', steps: 2, stepMs: 20 }
+function calmAttempt({ data }: HandlerRun): Attempt {
+  const linger = (data as { readonly linger?: unknown } | null)?.linger
+  return typeof linger === 'number'
+    ? { mode: 'works', steps: linger, stepMs: 500 }
+    : { mode: 'works', steps: 2, stepMs: 20 }
 }
 
 class Work {

@@ -159,11 +159,11 @@ export class Operator {
 /** When what is done in the calm, counted from its beginning. Handlers of the calm are quick: what has run too long hangs. */
 const TIDY = {
   brief: {
-    resumeAt: 4_000,
-    lingerAt: 12_000,
-    lingers: 9,
-    killWithin: 4_000,
-    cancelAt: [5_000, 10_000, 15_000],
+    resumeAt: 3_500,
+    lingerAt: 9_000,
+    lingers: 7,
+    killWithin: 3_000,
+    cancelAt: [4_500, 9_000, 13_000],
     tooLongMs: 4_000,
   },
   long: {

@@ -46,9 +46,16 @@ export interface JobPlan {
   readonly handler: HandlerPlan
 }
 
+/**
+ * Most simulations are brief: short leases, quick faults, so that many of them fit into a minute. Some are long, for what
+ * needs its time: roll-backs, a minute of silence, backlogs of a hundred.
+ */
+export type Pace = 'brief' | 'long'
+
 /** Everything about a simulation that is decided before it begins; all else follows from it and the seed. */
 export interface Plan {
   readonly seed: number
+  readonly pace: Pace
   readonly start: number
   /** How long faults go on, milliseconds, and how long the fleet is then watched. */
   readonly chaosMs: number
@@ -62,6 +69,9 @@ export interface Plan {
 
 const MINUTE = 60_000
 
+/** How many simulations are long. */
+const LONG = 0.12
+
 export function planOf(seed: number): Plan {
   const random = new Random(`plan/${seed}`)
   const families = new Set<Family>()
@@ -69,22 +79,26 @@ export function planOf(seed: number): Plan {
     const share = random.pick([0.15, 0.3, 0.5])
     for (const family of FAMILIES) if (random.chance(share)) families.add(family)
   }
-  const chaosMs = random.int(50_000, 115_000)
-  const setting = settingOf(random, families, chaosMs)
-  const nodes = Array.from({ length: random.pick([2, 3, 3, 4, 5]) }, (_, index) =>
+  const pace: Pace = random.chance(LONG) ? 'long' : 'brief'
+  const isBrief = pace === 'brief'
+  const chaosMs = isBrief ? random.int(15_000, 28_000) : random.int(50_000, 115_000)
+  const setting = settingOf(random, families, chaosMs, pace)
+  const nodes = Array.from({ length: random.pick(isBrief ? [2, 2, 2, 3, 3, 3, 4, 5] : [2, 3, 3, 4, 5]) }, (_, index) =>
     nodePlan(random, `n${index + 1}`, families),
   )
   const releases = families.has('deploys') ? random.int(2, 3) : 1
-  const jobs = Array.from({ length: random.pick([2, 3, 3, 4]) }, (_, index) =>
+  const jobs = Array.from({ length: random.pick(isBrief ? [2, 2, 3] : [2, 3, 3, 4]) }, (_, index) =>
     jobPlan(random, index, setting, releases, families),
   )
-  const leaseMs = random.pick([10_000, 10_000, 6_000])
+  const leaseMs = random.pick(isBrief ? [3_000, 3_000, 4_000] : [10_000, 10_000, 6_000])
   // A finished roll-back takes a minute and a beat to be noticed.
+  const quietMs = isBrief ? 17_000 : families.has('deploys') ? 75_000 : 45_000
   const basis = {
     seed,
+    pace,
     start: setting.start,
     chaosMs,
-    calmMs: leaseMs * 2 + (families.has('deploys') ? 75_000 : 45_000),
+    calmMs: leaseMs * 2 + quietMs,
     leaseMs,
     families,
     nodes,
@@ -94,12 +108,12 @@ export function planOf(seed: number): Plan {
 }
 
 /** Half of all simulations begin shortly before some zone's clock is moved. */
-function settingOf(random: Random, families: ReadonlySet<Family>, chaosMs: number): Setting {
+function settingOf(random: Random, families: ReadonlySet<Family>, chaosMs: number, pace: Pace): Setting {
   const nearChange = families.has('zones') || random.chance(0.4)
   const [zone, change] = nearChange ? random.pick(CHANGES) : (['UTC', Date.UTC(2026, 10, 29, 10, 7)] as const)
-  const start = change - random.int(20_000, chaosMs) + random.int(0, 999)
+  const start = change - random.int(pace === 'brief' ? 6_000 : 20_000, chaosMs) + random.int(0, 999)
   const offset = offsetAt(ZONES[zone] ?? [], start)
-  return { zone, start, hour: Math.floor((start + offset) / (60 * MINUTE)) % 24 }
+  return { zone, start, hour: Math.floor((start + offset) / (60 * MINUTE)) % 24, pace }
 }
 
 function nodePlan(random: Random, name: string, families: ReadonlySet<Family>): NodePlan {
@@ -134,5 +148,6 @@ function jobPlan(
     const keeps = random.chance(0.3)
     all.push(isLeftOut ? null : keeps ? before : randomDefinition(random, setting, often, before))
   }
-  return { id: `j${index + 1}`, releases: all, handler: randomHandler(random, families.has('handlers')) }
+  const handler = randomHandler(random, families.has('handlers'), setting.pace)
+  return { id: `j${index + 1}`, releases: all, handler }
 }

@@ -8,7 +8,7 @@ const START_MS = 2_500
 const BEAT_MS = 10_000
 
 /** Abandoned handlers, retries and the operator's last cancellations have ended by then. */
-const DRAINED_MS = 25_000
+const DRAINED = { brief: 15_000, long: 25_000 } as const
 
 /**
  * L3, S9 at the end, after the calm: nothing due is left alone, nothing waits or runs for ever, no run is forgotten and
@@ -16,6 +16,7 @@ const DRAINED_MS = 25_000
  */
 export function checkLiveness({ truth, broken }: CheckerContext): Checker {
   const handlers = new Set<string>()
+  const drainedMs = DRAINED[truth.world.plan.pace]
 
   const drained = (): void => {
     const { ledger, world } = truth
@@ -44,14 +45,14 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
     const pause = truth.ledger.job(run.job)?.header.pause
     if (run.state === 'running') {
       const since = run.attempts.at(-1)?.startedAt ?? 0
-      if (!handlers.has(`${name}#${run.token}`) && now - since > DRAINED_MS) {
+      if (!handlers.has(`${name}#${run.token}`) && now - since > drainedMs) {
         broken('S9', `${name}#${run.token} runs for ${now - since} ms in the ledger, and no handler of it`)
       }
-      if (now - since > DRAINED_MS * 2) broken('L3', `${name} runs for ${now - since} ms`)
+      if (now - since > drainedMs * 2) broken('L3', `${name} runs for ${now - since} ms`)
       return
     }
     const waited = now - Math.max(run.createdAt, run.readyAt)
-    if (waited > DRAINED_MS && (pause === null || run.place)) broken('L3', `${name} waits for ${waited} ms`)
+    if (waited > drainedMs && (pause === null || run.place)) broken('L3', `${name} waits for ${waited} ms`)
   }
 
   /** A handler that goes on unaborted although its run is another's, or over. */
@@ -60,7 +61,7 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
     const [job = '', ...key] = path.split('/')
     const grant = truth.grant(job, key.join('/'), Number(token))
     const run = truth.ledger.run(job, key.join('/'))
-    if (!grant || truth.now - grant.at < DRAINED_MS) return
+    if (!grant || truth.now - grant.at < drainedMs) return
     if (run?.state === 'running' && run.token === Number(token)) return
     if (!aborted.has(name)) broken('S9', `${name} goes on in ${grant.process}, its run is ${run?.state}`)
   }
