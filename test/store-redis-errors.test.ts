@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../src/store/port.js'
 import { createRedisStore, type RedisClient, type RedisConnection } from '../src/store/redis/index.js'
 import { resolveStore } from '../src/store/resolve.js'
-import { creation, fresh, queued } from '../src/testing/store/builders.js'
+import { creation, fresh, queued, settlement } from '../src/testing/store/builders.js'
 import { TestSession } from './postgres/session.js'
+import { Ear } from './redis/ear.js'
 import { RedisPlace } from './redis/place.js'
 import { sharedServer } from './servers/index.js'
 
@@ -140,8 +143,33 @@ describe('what a server answers', () => {
   })
 })
 
-describe('a right to CONFIG that is missing', () => {
-  it('leaves the grade at efficient, and says why', async () => {
+describe('the rights of a user', () => {
+  it('are enough as the documentation lists them', async () => {
+    const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'redis.md'), 'utf8')
+    const listed = [...(/A user of its own needs: ([^.]*)\./.exec(text)?.[1]?.matchAll(/[~&+][^\s`,]+/g) ?? [])]
+    const rights = listed.map(([right]) => right.replace('fleetcron', 'documented'))
+    expect(rights.length).toBeGreaterThan(10)
+    await admin.call('ACL', 'SETUSER', 'own', 'reset', 'on', '>right and secret', ...rights)
+    const own = urlWith({ user: 'own', password: 'right and secret' })
+    const store = await resolveStore(`${own}?prefix=documented`, 'f')
+    const { remark } = await store.open()
+    expect(remark).not.toContain('cannot be told')
+    const session = await TestSession.begin(store)
+    const heard = new Ear()
+    await store.subscribe?.(heard.hear)
+    const [run] = await session.running(['billing:a'])
+    expect((await session.beat([run?.attemptId ?? ''])).gone).toEqual([])
+    expect(run && (await store.settle([settlement(run, 1)]))).toEqual(['settled'])
+    await admin.publish('{documented:f}:wake', 'other:42')
+    expect(await heard.next()).toBe(42)
+    expect((await store.runs({ limit: 9 })).length).toBe(1)
+    await store.prune({ before: 1, limit: 9 })
+    await store.close()
+    await admin.call('ACL', 'DELUSER', 'own')
+    await admin.unlink(await admin.keys('{documented:*'))
+  })
+
+  it('may leave out CONFIG: the grade is efficient then, and says why', async () => {
     const place = new RedisPlace(admin)
     const client = new Redis(urlWith({ user: 'managed', password: 'right and secret' }))
     const store = place.store('f', { client })
