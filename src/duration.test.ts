@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseDuration } from './duration.js'
+import { formatDuration, parseDuration } from './duration.js'
 
 describe('parseDuration', () => {
   it.each([
@@ -38,5 +38,20 @@ describe('parseDuration', () => {
     expect(act).toThrow("job 'billing': timeout:")
     expect(act).toThrow('ms, s, m, h, d, w')
     expect(act).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+  })
+})
+
+describe('formatDuration', () => {
+  it.each([
+    [250, '250ms'],
+    [1_500, '1500ms'],
+    [90_000, '90s'],
+    [900_000, '15m'],
+    [86_400_000, '1d'],
+    [604_800_000, '7d'],
+    [0, '0ms'],
+  ])('writes %d ms as %s, which is read as the same', (ms, text) => {
+    expect(formatDuration(ms)).toBe(text)
+    expect(parseDuration(text, 'it')).toBe(ms)
   })
 })

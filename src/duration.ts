@@ -28,6 +28,13 @@ export function parseDuration(value: string | number, what: string): number {
   return ms
 }
 
+/** A number of milliseconds as people write it: `15m`, `1500ms`. */
+export function formatDuration(ms: number): string {
+  const units = (Object.entries(UNITS) as [Unit, number][]).reverse()
+  const [unit, length] = units.find(([name, one]) => name !== 'w' && ms > 0 && ms % one === 0) ?? ['ms', 1]
+  return `${ms / length}${unit}`
+}
+
 function isUnit(text: string): text is Unit {
   return Object.hasOwn(UNITS, text)
 }

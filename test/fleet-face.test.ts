@@ -22,16 +22,40 @@ describe('a fleet', () => {
     const { fleet, lines } = make({ nodeLabel: 'host#7' })
     fleet.job('daily-invoices', { cron: '0 0 * * *', timeZone: 'Europe/Helsinki', overlap: 'wait' }, () => {})
     fleet.job('on-request', { catchUp: { policy: 'each', within: '1h' } }, () => {})
+    fleet.job('often', { every: '15m' }, () => {})
     fleet.job('elsewhere', { cron: '* * * * *', disabled: true }, () => {})
     await fleet.start()
     await fleet.stop()
-    expect(lines[0]).toContain("fleet 'face', service 'app', node host#7; store memory (efficient: ")
+    expect(lines[0]).toContain(
+      "fleet 'face', service 'app', node host#7; store memory, graded efficient: it may lose what it acknowledged. Note: ",
+    )
     const table = lines[1] ?? ''
-    expect(table).toMatch(/^fleetcron: jobs\njob +schedule +zone +next +overlap +catch-up\n/)
-    expect(table).toMatch(/\ndaily-invoices +0 0 \* \* \* +Europe\/Helsinki +\d{4}-\d\d-\d\dT00:00 +wait +merge\*\n/)
-    expect(table).toMatch(/\non-request +on request +skip\* +each within 3600 s\n/)
+    expect(table).toMatch(/^fleetcron: jobs\njob +schedule +zone +next +scope +overlap +catch-up\n/)
+    expect(table).toMatch(
+      /\ndaily-invoices +0 0 \* \* \* +Europe\/Helsinki +\d{4}-\d\d-\d\dT00:00 +fleet +wait +merge\*\n/,
+    )
+    expect(table).toMatch(/\non-request +on request +fleet +skip\* +each within 1h\n/)
+    expect(table).toMatch(/\noften +every 15m +within 15m +fleet/)
     expect(table).toMatch(/\nelsewhere .*disabled here/)
     expect(table).toContain('* by default')
+  })
+
+  it('says aloud, at every try, that a store cannot be opened, and so does its health', async () => {
+    const errors: string[] = []
+    const logger = { info: () => {}, warn: () => {}, error: (line: string) => void errors.push(line) }
+    const { fleet } = make({ store: 'sqlite:/no-such-folder/ledger.db', logger })
+    const away = fleet.once('store-away')
+    const starting = fleet.start()
+    await away
+    expect(fleet.health()).toMatchObject({
+      ready: false,
+      store: { error: expect.stringContaining('folder must exist') },
+    })
+    await fleet.stop()
+    await expect(starting).rejects.toMatchObject({ code: 'NOT_STARTED' })
+    expect(
+      errors.filter((line) => line.includes('cannot open the store; nothing runs here until it works')),
+    ).not.toEqual([])
   })
 
   it('triggers, awaits, looks up and cancels', async () => {

@@ -149,6 +149,7 @@ describe('the options of a fleet', () => {
     expect(rest).toEqual({
       fleet: 'billing',
       service: '@shop/billing',
+      serviceDefaulted: true,
       label: 'host#1',
       ...FLEET_DEFAULTS,
       timeZone: undefined,

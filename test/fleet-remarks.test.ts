@@ -34,6 +34,21 @@ describe('what is worth mending', () => {
   })
 })
 
+describe('one application that was taken for two services', () => {
+  it.each([true, false])('is said once, where the service was named after a folder: %s', async (serviceDefaulted) => {
+    const world = new FleetWorld()
+    const jobs = [job('invoices', () => undefined), job('reports', () => undefined)]
+    const web = world.node('web', jobs, { options: { service: 'web' } })
+    await world.started(web)
+    const worker = world.node('worker', jobs.slice(0, 1), { options: { service: 'worker', serviceDefaulted } })
+    await world.started(worker)
+    await world.until(200_000)
+    const said = worker.lines.filter((line) => line.includes("node web declares 'invoices' too, for service 'web'"))
+    expect(said).toHaveLength(serviceDefaulted ? 1 : 0)
+    expect(said.every((line) => line.includes("service: 'web'"))).toBe(true)
+  })
+})
+
 describe('a short lease', () => {
   it.each([2_000, 3_000, 5_000])('of %i ms has a run taken over within it and a second', async (leaseMs) => {
     const world = new FleetWorld()

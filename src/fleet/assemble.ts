@@ -69,6 +69,7 @@ function factsOf(options: NodeOptions): NodeFacts {
     id: options.clock.id(),
     fleet: options.fleet,
     service: options.service,
+    serviceDefaulted: options.serviceDefaulted ?? false,
     label: options.label,
     leaseMs: options.leaseMs ?? FLEET_DEFAULTS.leaseMs,
     maxRuns: options.maxRuns ?? FLEET_DEFAULTS.maxRuns,

@@ -1,9 +1,13 @@
+import type { NodeJob } from './startup-table.js'
+
 const BOOT: unique symbol = Symbol.for('fleetcron/fleet/boot') as never
 
 /** What a fleet knows of the application around it. */
 export interface Boot {
   /** Whether the application still starts, although the fleet may have done so already. */
   goesOn: boolean
+  /** What the application runs on every node by itself, for the table that is shown at start. */
+  ofEveryNode: readonly NodeJob[]
 }
 
 /** A fleet that tells of its application's start; each copy of the package finds it. */
@@ -14,7 +18,6 @@ export interface Booting {
 export { BOOT }
 
 /** Says whether the application that holds the fleet still starts: so long schedules of earlier releases are not brought back. */
-export function setBoot(fleet: object, goesOn: boolean): void {
-  const boot = (fleet as Partial<Booting>)[BOOT]
-  if (boot !== undefined) boot.goesOn = goesOn
+export function setBoot(fleet: object, boot: Partial<Boot>): void {
+  Object.assign((fleet as Partial<Booting>)[BOOT] ?? {}, boot)
 }

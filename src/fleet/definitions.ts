@@ -126,6 +126,7 @@ export class Definitions {
       const { reply } = await this.load(open, true)
       this.sawTime(reply.now)
       membership.learn(reply.nodes, reply.now)
+      this.parts.remarks.sawManifests(reply.nodes, reply.now)
       looker.sawRows(reply)
       // What cannot be read is not entered anew over what is there.
       const unreadable = new Set(reply.unreadable.map(({ job }) => job))

@@ -28,7 +28,7 @@ import { createSystemClock, keepAlive, type Surroundings, stderrLine } from './s
 /** A fleet as `createFleet` gives it: what was declared, and one node that carries it. */
 export class FleetOfJobs implements Fleet, Booting {
   readonly name: string
-  readonly [BOOT]: Boot = { goesOn: false }
+  readonly [BOOT]: Boot = { goesOn: false, ofEveryNode: [] }
   readonly schedules: Schedules
   private readonly options: ResolvedFleet
   private readonly clock: Clock
@@ -210,7 +210,9 @@ export class FleetOfJobs implements Fleet, Booting {
         events: this.events,
         opened: (info) => {
           this.log.block(modeLine(facts, info))
-          if (all.length > 0) this.log.block(`jobs\n${jobTable(all, this.clock.wall())}`)
+          const { ofEveryNode } = this[BOOT]
+          if (all.length + ofEveryNode.length === 0) return
+          this.log.block(`jobs\n${jobTable(all, ofEveryNode, this.clock.wall())}`)
         },
       })
       await this.node.start()

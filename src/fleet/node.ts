@@ -84,6 +84,8 @@ export interface HostedJob {
 export interface NodeOptions {
   readonly fleet: string
   readonly service: string
+  /** Whether nobody named the service. Default false. */
+  readonly serviceDefaulted?: boolean
   /** `host#pid`, for people. */
   readonly label: string
   readonly store: Store
@@ -218,7 +220,10 @@ class Node implements FleetNode {
         return
       } catch (error) {
         if (HOPELESS.has(String((error as { code?: unknown } | null)?.code))) throw error
-        log.warn(`cannot ${what} yet; trying again`, { error: error instanceof Error ? error.message : String(error) })
+        // It may be a mistake in the configuration that no patience mends: each try says so, aloud.
+        log.error(`cannot ${what}; nothing runs here until it works; trying again`, {
+          error: error instanceof Error ? error.message : String(error),
+        })
       }
       await pause(facts.clock, backoff.nextMs(), this.stopping.signal)
     }

@@ -57,6 +57,7 @@ export interface ResolvedFleet {
   readonly store: string | Store
   readonly effects: Effects | null
   readonly service: string
+  readonly serviceDefaulted: boolean
   readonly label: string
   readonly leaseMs: number
   readonly maxRuns: number
@@ -130,6 +131,7 @@ export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: 
     store: storeOf(fleet, input, around.storeVariable),
     effects: effectsOf(what('effects'), input.effects),
     service: serviceOf(what('service'), input.service, around.packageName),
+    serviceDefaulted: input.service === undefined,
     label: nodeLabel === undefined ? around.label : textOf(what('nodeLabel'), nodeLabel, 200),
     leaseMs: lease === undefined ? FLEET_DEFAULTS.leaseMs : durationMs(what('lease'), lease, 1_000, 600_000),
     maxRuns: maxRuns === undefined ? FLEET_DEFAULTS.maxRuns : wholeNumber(what('maxRuns'), maxRuns, 1, 10_000),

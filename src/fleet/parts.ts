@@ -22,6 +22,8 @@ export interface NodeFacts {
   readonly id: string
   readonly fleet: string
   readonly service: string
+  /** Whether nobody named the service. */
+  readonly serviceDefaulted: boolean
   readonly label: string
   readonly leaseMs: number
   readonly maxRuns: number

@@ -1,12 +1,19 @@
-import type { NodeSummary } from '../store/port.js'
+import type { NodeRow, NodeSummary } from '../store/port.js'
 import type { Parts } from './parts.js'
 
 /** A host whose clock is this wrong is worth a word, although nothing depends on it. */
 const FAR_MS = 5_000
 
+/** A node that was seen this recently counts as live. */
+const LIVE_MS = 25_000
+
+/** So many names are given in full. */
+const NAMED = 5
+
 /** Says once what is worth mending: a host's clock far from the store's, zone data that differs between nodes. */
 export class Remarks {
   private clockTold = false
+  private servicesTold = false
   private readonly versionsTold = new Set<string>()
 
   constructor(private readonly parts: Parts) {}
@@ -24,6 +31,27 @@ export class Remarks {
     }
   }
 
+  /**
+   * Two services that declare the same job are two jobs, and both run. Where this one was named after the folder it was
+   * started in, that is probably not meant.
+   */
+  sawManifests(nodes: readonly NodeRow[], now: number): void {
+    const { service, serviceDefaulted, jobs } = this.parts.facts
+    if (!serviceDefaulted || this.servicesTold) return
+    for (const { hello, seenAt, endedAt } of nodes) {
+      if (endedAt !== null || seenAt < now - LIVE_MS || hello.services.includes(service)) continue
+      const shared = Object.keys(hello.manifest).flatMap((job) => {
+        const id = job.slice(job.indexOf(':') + 1)
+        return jobs.has(`${service}:${id}`) ? [id] : []
+      })
+      if (shared.length === 0) continue
+      this.servicesTold = true
+      this.parts.log.warn(
+        `node ${hello.label} declares ${listed(shared)} too, for service '${hello.services.join()}', and this node for service '${service}', after the package.json of the folder it was started in: these are two jobs each, and both run. If it is one application, name it on every node: service: '${hello.services[0]}'`,
+      )
+    }
+  }
+
   private lookAtClock(): void {
     const byMs = this.parts.link.wallAheadMs()
     if (byMs === null) return
@@ -37,4 +65,12 @@ export class Remarks {
     }
     this.clockTold = isFar
   }
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : ''
+  return `${names
+    .slice(0, NAMED)
+    .map((name) => `'${name}'`)
+    .join(', ')}${more}`
 }

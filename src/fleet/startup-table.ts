@@ -1,3 +1,4 @@
+import { formatDuration } from '../duration.js'
 import { parseSchedule } from '../schedule/index.js'
 import type { ScheduleSpec } from '../schedule/types.js'
 import type { StoreInfo } from '../store/port.js'
@@ -6,20 +7,42 @@ import type { ResolvedJob } from './job-options.js'
 /** A fleet may have thousands of jobs; a log is not the place to list them. */
 const ROWS = 50
 
+/** What a store's grade means, for those who meet the word here. */
+const GRADES: Readonly<Record<StoreInfo['grade'], string>> = {
+  correct: 'keeps whatever it acknowledged',
+  efficient: 'may lose what it acknowledged',
+}
+
 /** The line that says what was started, and how far its store can be trusted. */
 export function modeLine(
   about: { readonly fleet: string; readonly service: string; readonly label: string; readonly attends: boolean },
-  info: StoreInfo,
+  { kind, grade, remark }: StoreInfo,
 ): string {
   const role = about.attends ? '' : ', runs nothing here (attends: false)'
-  const remark = info.remark === null ? '' : `: ${info.remark}`
-  return `fleet '${about.fleet}', service '${about.service}', node ${about.label}${role}; store ${info.kind} (${info.grade}${remark})`
+  const note = remark === null ? '' : ` Note: ${remark}`
+  return `fleet '${about.fleet}', service '${about.service}', node ${about.label}${role}; store ${kind}, graded ${grade}: it ${GRADES[grade]}.${note}`
 }
 
-/** A table of jobs: schedule, zone, next, overlap, catch-up. What nobody said is marked with `*`. */
-export function jobTable(jobs: readonly { readonly name: string; readonly job: ResolvedJob }[], now: number): string {
-  const header = ['job', 'schedule', 'zone', 'next', 'overlap', 'catch-up']
-  const rows = jobs.slice(0, ROWS).map(({ name, job }) => row(name, job, now))
+/** A job that the application runs on every node by itself, as the table shows it. */
+export interface NodeJob {
+  readonly name: string
+  /** What it is timed by, in words or as an expression. */
+  readonly schedule: string
+  readonly timeZone: string | null
+  /** To tell when it comes next; null: the words say it. */
+  readonly spec: ScheduleSpec | null
+  readonly disabled: boolean
+}
+
+/** Jobs of the fleet and of every node: schedule, zone, next, scope, overlap, catch-up. What nobody said is marked with `*`. */
+export function jobTable(
+  jobs: readonly { readonly name: string; readonly job: ResolvedJob }[],
+  ofEveryNode: readonly NodeJob[],
+  now: number,
+): string {
+  const header = ['job', 'schedule', 'zone', 'next', 'scope', 'overlap', 'catch-up']
+  const all = [...jobs.map(({ name, job }) => row(name, job, now)), ...ofEveryNode.map((one) => nodeRow(one, now))]
+  const rows = all.slice(0, ROWS)
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((cells) => (cells[column] ?? '').length)),
   )
@@ -29,7 +52,7 @@ export function jobTable(jobs: readonly { readonly name: string; readonly job: R
       .join('  ')
       .trimEnd(),
   )
-  if (jobs.length > ROWS) lines.push(`… and ${jobs.length - ROWS} more`)
+  if (all.length > ROWS) lines.push(`… and ${all.length - ROWS} more`)
   lines.push('* by default')
   return lines.join('\n')
 }
@@ -37,27 +60,32 @@ export function jobTable(jobs: readonly { readonly name: string; readonly job: R
 function row(name: string, { definition, defaulted, disabled, zoneDefaulted }: ResolvedJob, now: number): string[] {
   const mark = (option: string) => (defaulted.has(option) ? '*' : '')
   const { schedule, overlap, catchUp } = definition
-  const within = catchUp.withinMs === null ? '' : ` within ${catchUp.withinMs / 1000} s`
+  const within = catchUp.withinMs === null ? '' : ` within ${formatDuration(catchUp.withinMs)}`
   return [
     name,
     scheduleText(schedule),
     schedule !== null && 'timeZone' in schedule ? `${schedule.timeZone}${zoneDefaulted ? '*' : ''}` : '',
     disabled ? 'disabled here' : nextText(schedule, now),
+    'fleet',
     `${overlap}${mark('overlap')}`,
     `${catchUp.policy}${within}${mark('catchUp')}`,
   ]
 }
 
+function nodeRow({ name, schedule, timeZone, spec, disabled }: NodeJob, now: number): string[] {
+  return [name, schedule, timeZone ?? '', disabled ? 'disabled here' : nextText(spec, now), 'every node', '', '']
+}
+
 function scheduleText(schedule: ScheduleSpec | null): string {
   if (schedule === null) return 'on request'
   if ('cron' in schedule) return schedule.cron
-  return 'every' in schedule ? `every ${schedule.every / 1000} s` : `at ${schedule.at}`
+  return 'every' in schedule ? `every ${formatDuration(schedule.every)}` : `at ${schedule.at}`
 }
 
 function nextText(spec: ScheduleSpec | null, now: number): string {
   if (spec === null) return ''
   // A period counts from the job's first definition, which only the store knows.
-  if ('every' in spec) return ''
+  if ('every' in spec) return `within ${formatDuration(spec.every)}`
   const schedule = parseSchedule(spec, { anchor: now })
   return schedule.next(schedule.cursorAt(now))?.label ?? 'never'
 }

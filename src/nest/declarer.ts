@@ -2,6 +2,7 @@ import type { Logger } from '@nestjs/common'
 import type { ModuleRef } from '@nestjs/core'
 import type { SchedulerRegistry } from '@nestjs/schedule'
 import { FleetcronError } from '../errors.js'
+import { setBoot } from '../fleet/boot.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { POLICY_KEYS } from '../fleet/job-options.js'
 import { optionInvalid } from '../fleet/option-values.js'
@@ -13,7 +14,7 @@ import { timerToFleetJob, toFleetJob } from './job-words.js'
 import { type Named, nameJobs, nameOf, namesToPaste } from './names.js'
 import type { ResolvedModule } from './options.js'
 import type { Timers } from './timers.js'
-import { viewOf } from './views.js'
+import { timerRow, viewOf } from './views.js'
 
 /** Gives each job that was found to the fleet or to the timers of this node, and says which is where. */
 export class Declarer {
@@ -48,6 +49,7 @@ export class Declarer {
     this.checkOverrides([...named.map(({ name }) => name), ...timers.map(nameOf)])
     for (const one of timers) this.timers.add(one, jobs[nameOf(one)])
     for (const job of named) this.declare(job)
+    setBoot(this.fleet, { ofEveryNode: timers.map((one) => timerRow(one, jobs[nameOf(one)])) })
     if (isLocal) this.sayLocal(found)
     else this.sayFleet(named, ofEveryNode, foreign)
   }

@@ -43,7 +43,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     // A command that comes early starts the fleet; the application starts for a while yet.
-    setBoot(fleet, true)
+    setBoot(fleet, { goesOn: true })
     this.timers = new Timers(registry, moduleRef, options)
     this.declarer = new Declarer(options, fleet, registry, moduleRef, this.timers, this.logger)
   }
@@ -110,7 +110,7 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
 
   /** The application is up: handlers may be called. */
   applicationIsUp(): void {
-    setBoot(this.fleet, false)
+    setBoot(this.fleet, { goesOn: false })
     this.declarer.letHandlersGo()
     this.timers.mount()
   }

@@ -1,7 +1,13 @@
+import { formatDuration } from '../duration.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { JobOptions } from '../fleet/job-options.js'
+import type { NodeJob } from '../fleet/startup-table.js'
 import { parseSchedule, scheduleSpec } from '../schedule/index.js'
+import type { ScheduleSpec } from '../schedule/types.js'
+import type { Found } from './explorer.js'
 import type { ViewedJob } from './fleet-cron-job.js'
+import { type JobOverride, zoneOf } from './job-words.js'
+import { nameOf } from './names.js'
 
 /** What the registry shows of a fleet's job: dates from its schedule, state from this node. */
 export function viewOf(name: string, job: JobOptions, fleet: Fleet): ViewedJob {
@@ -35,4 +41,27 @@ function nextDates(job: JobOptions, after: number, count: number): Date[] {
     cursor = schedule.cursorAt(next.instant)
   }
   return found
+}
+
+/** A timer of this node as the table at start shows it. */
+export function timerRow(found: Found, override: JobOverride = {}): NodeJob {
+  const { timing, options } = found.declaration
+  const disabled = override.enabled === undefined ? options.disabled === true : !override.enabled
+  const rest = { name: nameOf(found), timeZone: null, spec: null, disabled }
+  if (timing.kind === 'interval') return { ...rest, schedule: `every ${formatDuration(timing.ms)}` }
+  if (timing.kind === 'timeout') return { ...rest, schedule: `after ${formatDuration(timing.ms)}` }
+  const cronTime = override.cron ?? timing.cronTime
+  if (typeof cronTime !== 'string') return { ...rest, schedule: 'at one moment' }
+  const zone = override.timeZone ?? zoneOf(`job '${rest.name}'`, options)
+  const timeZone = zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  return { ...rest, schedule: cronTime, timeZone: zone ?? `${timeZone}*`, spec: specOf(cronTime, timeZone) }
+}
+
+/** Null: an expression that only `cron` understands. */
+function specOf(cron: string, timeZone: string): ScheduleSpec | null {
+  try {
+    return scheduleSpec({ cron, timeZone })
+  } catch {
+    return null
+  }
 }

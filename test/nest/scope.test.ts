@@ -145,6 +145,25 @@ describe('which scope', () => {
     expect(app?.get(SchedulerRegistry).getIntervals()).toEqual(['interval'])
   })
 
+  it('stands in the table at start, for timers too', async () => {
+    @Injectable()
+    class More {
+      @Cron('0 3 * * *', { name: 'cache', scope: 'node', timeZone: 'Europe/Helsinki' })
+      cache() {}
+      @Timeout(1_500)
+      warmUp() {}
+    }
+    const lines = new Lines()
+    const { logger: _, ...options } = OPTIONS
+    await start([Mixed, More], options)
+    const [table = ''] = lines.of('log', 'jobs\njob')
+    expect(table).toMatch(/\nplain +0 0 29 2 \* +\S+ +2028-02-29T00:00 +fleet +skip\* +merge\*\n/)
+    expect(table).toMatch(/\ninterval +every 1m +within 1m +fleet /)
+    expect(table).toMatch(/\ncache +0 3 \* \* \* +Europe\/Helsinki +\d{4}-\d\d-\d\dT03:00 +every node\n/)
+    expect(table).toMatch(/\nMore\.warmUp +after 1500ms +every node\n/)
+    expect(lines.of('log', "fleet 'billing', service ")).toHaveLength(1)
+  })
+
   it('is refused to a timer with a policy of the fleet', async () => {
     @Injectable()
     class Wrong {
