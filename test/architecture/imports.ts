@@ -41,7 +41,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve'],
   ioredis: ['store/resolve'],
-  'mysql2/promise': ['store/resolve'],
+  mysql2: ['store/resolve'],
   pg: ['store/resolve'],
   '@nestjs/common': ['nest'],
   '@nestjs/core': ['nest'],

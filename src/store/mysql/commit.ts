@@ -1,33 +1,14 @@
-import type { Change, Expected } from '../../ledger/types.js'
-import { type Found, judge, repeated } from '../guards.js'
+import type { Change } from '../../ledger/types.js'
+import { judge, repeated } from '../guards.js'
 import type { CommitResult, Committed, SessionRef } from '../port.js'
-import { type ChangeRows, rowsOf } from './commit-rows.js'
-import {
-  COMMIT_DEFINITIONS,
-  COMMIT_DEMAND,
-  COMMIT_DEMAND_RUNS,
-  COMMIT_EVENTS,
-  COMMIT_FREE,
-  COMMIT_IN_TIME,
-  COMMIT_JOBS,
-  COMMIT_JUDGE,
-  COMMIT_LOCK,
-  COMMIT_NEW_JOBS,
-  COMMIT_NEW_RUNS,
-  COMMIT_RUNS,
-} from './commit-statements.js'
+import { foundOf } from './commit-found.js'
+import { type Item, jobsOf, messageOf } from './commit-message.js'
+import { rowsOf } from './commit-rows.js'
+import { COMMIT_FREE } from './commit-statements.js'
 import { causeOf, isDuplicate, isGuard, isOverdue, isPassing, isStatementsOwn } from './driver.js'
 import type { Ledger } from './ledger.js'
-import { DataError, joined, name, nameColumn, nameKey, names, type Sql, rows as sqlRows } from './literal.js'
-import { bytesAt, columnKeyAt, integerAt, textAt } from './rows.js'
-import { type Self, selfOf, sessionParameters } from './sessions.js'
-
-/** A change of a batch, and its place in it. */
-interface Item {
-  readonly change: Change
-  readonly rows: ChangeRows
-  readonly place: number
-}
+import { DataError, name, nameKey } from './literal.js'
+import { columnKeyAt, integerAt } from './rows.js'
 
 export async function commit(
   ledger: Ledger,
@@ -94,8 +75,9 @@ class Batch {
     if (only === undefined) return
     // What was written before an expiry stays written: the rest has lost, as it would have one by one.
     if (this.#isExpired) return this.#lose(items)
+    const message = messageOf(this.#ledger, this.#session, this.#deadline, items)
     try {
-      const { rows } = await this.#ledger.calls.retried(() => this.#ledger.calls.tryWrite(this.#statements(items)))
+      const { rows } = await this.#ledger.calls.retried(() => this.#ledger.calls.tryWrite(message))
       this.#now ??= integerAt(rows.at(-1)?.[0] ?? [], 0)
       for (const { change, place } of items) this.#results[place] = { job: change.job, outcome: 'won' }
     } catch (error) {
@@ -138,7 +120,11 @@ class Batch {
 
   /** Says what has become of changes that may not be applied; gives the others. */
   async #judged(items: readonly Item[]): Promise<Item[]> {
-    const found = await this.#found(items.map((item) => item.change))
+    const found = await foundOf(
+      this.#ledger,
+      this.#session,
+      items.map((item) => item.change),
+    )
     const { self } = found
     const isFirst = this.#now === null
     this.#now ??= self.now
@@ -162,126 +148,6 @@ class Batch {
   get #deadline(): number {
     return Math.floor(this.#read + this.#session.leaseMs / 10)
   }
-
-  #statements(items: readonly Item[]): string[] {
-    const { calls } = this.#ledger
-    const all = (part: (rows: ChangeRows) => readonly Sql[]) => items.flatMap((item) => part(item.rows))
-    const versions = all(({ version }) => (version ? [version] : []))
-    const kept = all((each) => (each.kept ? [each.kept] : []))
-    const runs = all((each) => each.runNames)
-    const about = {
-      ...sessionParameters(this.#ledger, this.#session),
-      jobs: jobsOf(items),
-      deadline: this.#deadline,
-    }
-    const insert = (sql: string, list: readonly Sql[]) =>
-      list.length === 0 ? [] : [calls.sql(sql, { rows: joined(list) })]
-    return [
-      calls.sql(COMMIT_LOCK, about),
-      calls.sql(COMMIT_DEMAND, {
-        ...about,
-        expected: orNone(versions),
-        existing: versions.length,
-        kept: orNone(kept),
-        keeping: kept.length,
-      }),
-      ...(runs.length === 0
-        ? []
-        : [
-            calls.sql(COMMIT_DEMAND_RUNS, {
-              ...about,
-              runs: joined(runs),
-              expected: joined(all((each) => each.runsExpected)),
-              count: runs.length,
-            }),
-          ]),
-      ...insert(
-        COMMIT_NEW_JOBS,
-        all((each) => (each.isNew ? [each.job] : [])),
-      ),
-      ...insert(
-        COMMIT_JOBS,
-        all((each) => (each.isNew ? [] : [each.job])),
-      ),
-      ...insert(
-        COMMIT_NEW_RUNS,
-        all((each) => each.freshRuns),
-      ),
-      ...insert(
-        COMMIT_RUNS,
-        all((each) => each.runs),
-      ),
-      ...insert(
-        COMMIT_DEFINITIONS,
-        all((each) => each.definitions),
-      ),
-      ...insert(
-        COMMIT_EVENTS,
-        all((each) => each.events),
-      ),
-      calls.sql(COMMIT_IN_TIME, about),
-    ]
-  }
-
-  /** The rows that changes are held against. */
-  async #found(changes: readonly Change[]): Promise<{ self: Self; of: (change: Change) => Found }> {
-    const { calls } = this.#ledger
-    const runs = changes.flatMap(({ job, runs }) => runs.map(({ run }) => [name(job), name(run.key)]))
-    const definitions = changes.map(({ job, header }) => [name(job), name(header.definition)])
-    const { rows } = await calls.read([
-      calls.sql(COMMIT_JUDGE, {
-        ...sessionParameters(this.#ledger, this.#session),
-        jobs: names(changes.map(({ job }) => job)),
-        runs: orNone(runs.map((pair) => sqlRows([pair]))),
-        events: names(changes.flatMap(({ events }) => events.map(({ id }) => id))),
-        definitions: orNone(definitions.map((pair) => sqlRows([pair]))),
-        attempts: names(changes.flatMap(({ runs }) => runs.flatMap(({ run }) => run.attemptId ?? []))),
-      }),
-    ])
-    const found = rows[0] ?? []
-    const part = (letter: string) => found.filter((row) => textAt(row, 0) === letter)
-    const jobs = new Map(part('J').map((row) => [columnKeyAt(row, 1), row]))
-    const byRun = new Map<string, Expected>(
-      part('R').map((row) => [
-        `${columnKeyAt(row, 1)} ${columnKeyAt(row, 2)}`,
-        { state: textAt(row, 3) as Exclude<Expected, null>['state'], token: integerAt(row, 4) },
-      ]),
-    )
-    const events = new Set(part('E').map((row) => columnKeyAt(row, 1)))
-    const known = new Set(part('D').map((row) => `${columnKeyAt(row, 1)} ${columnKeyAt(row, 2)}`))
-    const attempts = new Map(part('A').map((row) => [columnKeyAt(row, 1), row]))
-    return {
-      self: selfOf(found),
-      of: ({ job, runs }) => {
-        const row = jobs.get(nameKey(job))
-        return {
-          version: row ? textAt(row, 2) : null,
-          settled: row ? integerAt(row, 3) : 0,
-          run: (key) => byRun.get(`${nameKey(job)} ${nameKey(key)}`) ?? null,
-          event: (id) => events.has(nameKey(id)),
-          definition: (hash) => known.has(`${nameKey(job)} ${nameKey(hash)}`),
-          attempt: (id) => {
-            const row = attempts.get(nameKey(id))
-            if (!row) return null
-            const own = runs.find(({ run }) => nameKey(run.key) === columnKeyAt(row, 3))
-            const isOwn = columnKeyAt(row, 2) === nameKey(job) && own !== undefined
-            return isOwn
-              ? { job, key: own.run.key }
-              : { job: nameColumn(bytesAt(row, 2)), key: nameColumn(bytesAt(row, 3)) }
-          },
-        }
-      },
-    }
-  }
-}
-
-function jobsOf(items: readonly Item[]): Sql {
-  return names(items.map((item) => item.change.job))
-}
-
-/** A list of pairs that IN can take where there is none. */
-function orNone(list: readonly Sql[]): Sql {
-  return list.length === 0 ? sqlRows([[null, null]]) : joined(list)
 }
 
 /** In the order of the jobs' names; a job that is changed more than once is so in one part after the other. */
