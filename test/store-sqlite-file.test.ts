@@ -42,9 +42,11 @@ async function openStore(options: Partial<SqliteStoreOptions> = {}) {
 }
 
 describe('the schema of a SQLite ledger', () => {
-  it('is refused where it is newer than this version, naming both', async () => {
+  it('is refused where it is newer than this version, naming both, unless the newer one only added', async () => {
     await storeWith().open()
     connect().exec(`UPDATE meta SET value = '7' WHERE name = 'schema'`)
+    await storeWith().open()
+    connect().exec(`UPDATE meta SET value = '2' WHERE name = 'compatible'`)
     await expect(storeWith().open()).rejects.toMatchObject({
       code: 'STORE_NEWER',
       message: `The ledger ${path} has schema 7, and this version of fleetcron knows schema 1: upgrade fleetcron on this node.`,
@@ -220,5 +222,74 @@ describe('a job with much data in its queue', () => {
     expect(keys('schedule')).toEqual(light.map((run) => run.key))
     expect(keys('manual')).toEqual(heavy.slice(0, 5).map((run) => run.key))
     expect(keys('backlog')).toEqual(['giant'])
+  })
+})
+
+describe('what others make due in a SQLite ledger', () => {
+  /** Two connections: one that is told, whose statements may be made to fail, and one that writes. */
+  async function pair() {
+    const far = await openStore()
+    const faults: { run?: string; get?: string } = {}
+    const driver = () => {
+      const database = connect()
+      return {
+        exec: (sql: string) => {
+          if (faults.run !== undefined && sql === faults.run) {
+            delete faults.run
+            throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+          }
+          return database.exec(sql)
+        },
+        prepare: (sql: string) => {
+          const statement = database.prepare(sql)
+          const get = (...values: unknown[]) => {
+            if (faults.get !== undefined && sql.includes(faults.get)) {
+              delete faults.get
+              throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+            }
+            return statement.get(...values)
+          }
+          return { run: statement.run.bind(statement), all: statement.all.bind(statement), get }
+        },
+        close: () => database.close(),
+      }
+    }
+    const store = createSqliteStore({ path, fleet: 'f', driver })
+    await store.open()
+    await store.attend({ ...SESSION, id: 't' }, QUERY)
+    const told = new Promise<number>((resolve) => void store.subscribe?.(resolve))
+    await store.load({})
+    // A store's timers keep no process alive; this one does, as long as the test waits.
+    const awake = setInterval(() => {}, 60_000)
+    return { far, store, faults, told: told.finally(() => clearInterval(awake)) }
+  }
+
+  it('is told although the transaction fails that noticed it', async () => {
+    const { far, store, faults, told } = await pair()
+    await far.commit(creation('c', 'billing:a', { header: header('billing:a', { bucket: 9, wakeAt: 1 }) }))
+    faults.run = 'COMMIT'
+    await expect(store.beat(SESSION, { ...QUERY, attempts: [], room: true })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+    expect(await told).toBe(9)
+  })
+
+  it('is told although the file is locked at the moment of the look', async () => {
+    const { far, faults, told } = await pair()
+    faults.get = 'max(seq) AS seq'
+    await far.commit(creation('c', 'billing:a', { header: header('billing:a', { bucket: 9, wakeAt: 1 }) }))
+    expect(await told).toBe(9)
+    expect(faults.get).toBeUndefined()
+  })
+
+  it('wakes everybody where the file went back to an earlier state', async () => {
+    const { far, told } = await pair()
+    await far.commit(creation('c', 'billing:a', { header: header('billing:a', { bucket: 9, wakeAt: 1 }) }))
+    expect(await told).toBe(9)
+    const next = new Promise<number>((resolve) => void far.store.subscribe?.(resolve))
+    await far.store.load({})
+    connect().exec('DELETE FROM wake')
+    await far.store.beat(SESSION, { ...QUERY, attempts: [], room: true })
+    expect(await next).toBe(-1)
   })
 })

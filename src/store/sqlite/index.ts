@@ -42,7 +42,7 @@ export interface SqliteStoreOptions {
 export function createSqliteStore(options: SqliteStoreOptions): Store & Migratable {
   const { path, fleet, driver, now = Date.now, busyMs = 2_000, autoMigrate = true } = options
   const connection = new Connection({ path, driver, now: () => Math.floor(now()), busyMs })
-  const ledger: Ledger = { connection, fleet, incarnation: '', services: new Set(), woken: new Set() }
+  const ledger: Ledger = { connection, fleet, incarnation: '', woken: new Set() }
   const wakers = new Wakers(ledger)
   let users = 0
 
@@ -55,16 +55,21 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
   const serial = new Serial()
   const ready = () => serial.run(async () => (users > 0 && connection.isReplaced ? connect() : undefined))
 
-  async function write<T>(attends: boolean, act: (now: number) => T): Promise<T> {
+  async function write<T>(act: (now: number) => T): Promise<T> {
     await ready()
-    const result = await connection.write((now) => {
-      wakers.notice()
-      const outcome = act(now)
-      wakers.look(attends ? now : null)
-      return outcome
-    })
-    wakers.tell()
-    return result
+    try {
+      const result = await connection.write((now) => {
+        wakers.notice()
+        const outcome = act(now)
+        wakers.mark()
+        return outcome
+      })
+      wakers.tell()
+      return result
+    } catch (error) {
+      wakers.tellNews()
+      throw error
+    }
   }
   async function read<T>(act: (now: number) => T): Promise<T> {
     await ready()
@@ -84,14 +89,11 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
         wakers.stop()
         connection.close()
       }),
-    attend: (session, query) => {
-      for (const service of query.services) ledger.services.add(service)
-      return write(true, (at) => attend(ledger, session, query, at))
-    },
+    attend: (session, query) => write((at) => attend(ledger, session, query, at)),
     load: (query) => read((at) => load(ledger, query, at)),
-    commit: (session, seen, changes) => write(false, (at) => commit(ledger, session, seen, changes, at)),
-    settle: (settlements) => write(false, (at) => settlements.map((settlement) => settle(ledger, settlement, at))),
-    beat: (session, sent) => write(false, (at) => beat(ledger, session, sent, at)),
+    commit: (session, seen, changes) => write((at) => commit(ledger, session, seen, changes, at)),
+    settle: (settlements) => write((at) => settlements.map((settlement) => settle(ledger, settlement, at))),
+    beat: (session, sent) => write((at) => beat(ledger, session, sent, at)),
     subscribe: async (wake) => {
       const end = await read(() => wakers.add(wake))
       return async () => end()
@@ -99,7 +101,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
     jobs: (query) => read(() => jobs(ledger, query)),
     runs: (query) => read(() => runs(ledger, query)),
     events: (query) => read(() => events(ledger, query)),
-    prune: (query) => write(false, (at) => prune(ledger, query, at)),
+    prune: (query) => write((at) => prune(ledger, query, at)),
     migration: () =>
       serial.run(async () => {
         if (users > 0) return migration(connection)

@@ -5,8 +5,6 @@ export interface Ledger {
   readonly connection: Connection
   readonly fleet: string
   incarnation: string
-  /** Services that nodes of this process asked for: what a subscription looks at. */
-  readonly services: Set<string>
   /** Jobs of these buckets became due earlier by a write of this connection; emptied when their subscribers are told. */
   readonly woken: Set<number>
 }

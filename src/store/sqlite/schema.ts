@@ -60,6 +60,12 @@ export const STEPS: readonly string[] = [
   ) STRICT;
   CREATE INDEX event_at ON event (fleet, at, id);
   CREATE INDEX event_job ON event (fleet, job, at, id);
+
+  CREATE TABLE wake (
+    fleet TEXT NOT NULL, bucket INTEGER NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY (fleet, bucket)
+  ) STRICT;
+  CREATE INDEX wake_seq ON wake (fleet, seq);
   `,
 ]
 

@@ -39,9 +39,7 @@ export function settle(ledger: Ledger, settlement: Settlement, now: number): Set
   const result = isLive ? 'settled' : 'late'
   const settled_by = JSON.stringify([...answers, [attemptId, result]].slice(-REMEMBERED))
   connection.run(SETTLE_PUT_RUN, { fleet, ...runColumns(run), job, key, settled_by })
-  // At once is now, not long ago: other processes take what was due before they looked last for known (wakers.ts).
-  const asked = settlement.wakeAt === null ? null : Math.max(settlement.wakeAt, now)
-  const wakeAt = settledWakeAt(jobRow.wake_at, jobRow.waiting, asked, now)
+  const wakeAt = settledWakeAt(jobRow.wake_at, jobRow.waiting, settlement.wakeAt, now)
   const { settled, failures, succeededUntil, tokenFloor } = settledTally(tallyOf(jobRow), settlement)
   connection.run(SETTLE_PUT_JOB, {
     fleet,

@@ -190,5 +190,14 @@ export const BEAT_NODES = `
 
 export const DATA_VERSION = 'PRAGMA data_version'
 
-export const SUBSCRIBE_NEXT = `
-  SELECT min(wake_at) AS wake_at FROM job WHERE fleet = @fleet AND service = @service AND wake_at >= @since`
+export const WAKE_LAST = `
+  SELECT max(seq) AS seq FROM wake WHERE fleet = @fleet`
+
+export const WAKE_SINCE = `
+  SELECT bucket FROM wake WHERE fleet = @fleet AND seq > @seen ORDER BY seq`
+
+/** At most 256 rows a fleet: each bucket has the number of its latest mark. */
+export const WAKE_PUT = `
+  INSERT INTO wake (fleet, bucket, seq)
+  VALUES (@fleet, @bucket, (SELECT coalesce(max(seq), 0) + 1 FROM wake WHERE fleet = @fleet))
+  ON CONFLICT (fleet, bucket) DO UPDATE SET seq = excluded.seq`

@@ -57,6 +57,31 @@ export const WAKES: Cases = {
     await distant.end()
   },
 
+  'a change that was decided before somebody else looked is told to him': async (w) => {
+    const read = await w.job('billing:a', { bucket: 9, wakeAt: START + MINUTE })
+    const far = await w.connect()
+    const session = await w.begin()
+    w.pass(50)
+    await w.attend(session, {}, far)
+    const distant = await listen(far)
+    w.pass(50)
+    await w.attend(session, {}, far)
+    await w.won(change('c1', read, { head: { wakeAt: START + 20 } }))
+    assert.ok([9, -1].includes(await distant.next()))
+    await distant.end()
+  },
+
+  'a job that becomes due after another one, but earlier than it was, is told too': async (w) => {
+    await w.job('billing:soon', { bucket: 1, wakeAt: START + SECOND })
+    const later = await w.job('billing:later', { bucket: 9, wakeAt: START + MINUTE })
+    const far = await w.connect()
+    await w.attend(await w.begin(), {}, far)
+    const distant = await listen(far)
+    await w.won(change('c1', later, { head: { wakeAt: START + 2 * SECOND } }))
+    assert.ok([9, -1].includes(await distant.next()))
+    await distant.end()
+  },
+
   'what makes no job due earlier is not told': async (w) => {
     const session = await w.begin()
     const run = await w.running(session, 'billing:a', { bucket: 9, wakeAt: START + MINUTE })
