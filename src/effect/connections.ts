@@ -35,40 +35,37 @@ export function isBroken(error: unknown): boolean {
 }
 
 /**
- * Takes connections of a pool, each wait bounded by the time in which no connection was taken or given back: a long queue
- * that moves is no fault, a pool whose connections are all held by the callers of effects is.
+ * Bounds each wait for a connection by the time in which none was taken or given back: a long queue that moves is no
+ * fault, a pool whose connections are all held by the callers of effects is.
  */
-export class Connections<C> {
-  readonly #take: () => Promise<C>
-  readonly #giveBack: (connection: C) => void
+export class Patience {
   readonly #timeoutMs: number
   #movedAtMs = 0
 
-  constructor(take: () => Promise<C>, giveBack: (connection: C) => void, timeoutMs: number) {
-    this.#take = take
-    this.#giveBack = giveBack
+  constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Something was taken or given back: who waits has reason to go on. */
+  /** A connection was taken or given back: who waits has reason to go on. */
   moved(): void {
     this.#movedAtMs = performance.now()
   }
 
-  async take(): Promise<C> {
+  /** Waits for `taking`. What comes too late is handed to `giveBack`. */
+  async wait<C>(taking: Promise<C>, giveBack: (connection: C) => void): Promise<C> {
     this.#movedAtMs = Math.max(this.#movedAtMs, performance.now())
-    let timer: NodeJS.Timeout | undefined
-    let isLate = false
-    const taking = this.#take().then(
+    const taken = taking.then(
       (connection) => {
         this.moved()
-        if (isLate) this.#giveBack(connection)
+        if (isLate) giveBack(connection)
         return connection
       },
       (error) => {
         throw asBroken(error)
       },
     )
+    let isLate = false
+    let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       const look = () => {
         const leftMs = this.#movedAtMs + this.#timeoutMs - performance.now()
@@ -77,13 +74,13 @@ export class Connections<C> {
           return
         }
         isLate = true
-        taking.catch(() => undefined)
+        taken.catch(() => undefined)
         reject(asBroken(new Error(noConnection(this.#timeoutMs))))
       }
       timer = setTimeout(look, this.#timeoutMs)
     })
     try {
-      return await Promise.race([taking, late])
+      return await Promise.race([taken, late])
     } finally {
       clearTimeout(timer)
     }

@@ -77,8 +77,8 @@ export function failureOfState(error: unknown): Failure {
   return AWAY.has(code) || /^08...$/.test(code) ? 'unavailable' : 'other'
 }
 
-/** Serialization failure, deadlock, lock not available, and a table that another process made meanwhile. */
-const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '42P07'])
+/** Serialization failure, deadlock, lock not available, and a table or its type that another process made meanwhile. */
+const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '42P07', '42710'])
 
 /** Ended by an administrator, crashed, starting, cut off while silent in a transaction, too many connections. */
 const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '25P03', '53300'])

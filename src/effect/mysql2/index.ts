@@ -1,6 +1,6 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { asBroken, Connections, isBroken, type TransactionOptions } from '../connections.js'
+import { asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
 import { failureOfNumber, MYSQL } from '../dialects/mysql.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -45,17 +45,12 @@ export function mysql2Adapter<Connection extends Mysql2PoolConnection>(
 ): AsyncAdapter<Connection> {
   if (typeof pool?.getConnection !== 'function') throw notAPool()
   const settings = settingsOf(options)
-  const waitMs = parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout')
-  const connections = new Connections(
-    () => pool.getConnection(),
-    (connection) => connection.release(),
-    waitMs,
-  )
+  const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
   return {
     dialect: 'mysql',
     sync: false,
     statements: MYSQL,
-    transaction: (fn) => transaction(connections, settings, fn),
+    transaction: (fn) => transaction(pool, patience, settings, fn),
     query,
     classify,
     inTransaction: () => null,
@@ -71,11 +66,12 @@ function settingsOf({ isolationLevel, idleTimeout = '10s' }: TransactionOptions)
 }
 
 async function transaction<Connection extends Mysql2PoolConnection, R>(
-  connections: Connections<Connection>,
+  pool: Mysql2Pool<Connection>,
+  patience: Patience,
   [begin, after]: readonly [string[], string],
   fn: (tx: Connection) => Promise<R>,
 ): Promise<R> {
-  const connection = await connections.take()
+  const connection = await patience.wait(pool.getConnection(), (late) => late.release())
   if (typeof connection?.release !== 'function') throw notAPool()
   let isGood = false
   try {
@@ -92,7 +88,7 @@ async function transaction<Connection extends Mysql2PoolConnection, R>(
   } finally {
     if (isGood) connection.release()
     else connection.destroy()
-    connections.moved()
+    patience.moved()
   }
 }
 

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { asBroken, Connections, isBroken, type TransactionOptions } from '../connections.js'
+import { asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
 import { failureOfState, POSTGRES } from '../dialects/postgres.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -53,17 +53,12 @@ export function pgAdapter<Client extends PgPoolClient>(
     throw notAPool()
   }
   const begin = beginOf(options)
-  const waitMs = parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout')
-  const connections = new Connections(
-    () => pool.connect(),
-    (client) => client.release(),
-    waitMs,
-  )
+  const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
   return {
     dialect: 'postgres',
     sync: false,
     statements: POSTGRES,
-    transaction: (fn) => transaction(connections, begin, fn),
+    transaction: (fn) => transaction(pool, patience, begin, fn),
     query,
     classify,
     inTransaction,
@@ -85,11 +80,12 @@ function beginOf({ isolationLevel, idleTimeout = '10s' }: TransactionOptions): s
 }
 
 async function transaction<Client extends PgPoolClient, R>(
-  connections: Connections<Client>,
+  pool: PgPool<Client>,
+  patience: Patience,
   begin: string,
   fn: (tx: Client) => Promise<R>,
 ): Promise<R> {
-  const client = await connections.take()
+  const client = await patience.wait(pool.connect(), (late) => late.release())
   if (typeof client?.release !== 'function') throw notAPool()
   let lost: Error | undefined
   // Without a listener the end of a connection that is checked out would end the process.
@@ -111,7 +107,7 @@ async function transaction<Client extends PgPoolClient, R>(
   } finally {
     client.off?.('error', listener)
     client.release(lost ?? !isDone)
-    connections.moved()
+    patience.moved()
   }
 }
 
