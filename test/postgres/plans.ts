@@ -121,7 +121,7 @@ export async function explaining(url: string): Promise<Explained> {
 }
 
 /** Everything that a node does with its store, once. */
-async function work(store: Store): Promise<void> {
+export async function work(store: Store): Promise<void> {
   const tag = randomUUID().slice(0, 8)
   const session = { id: `session ${tag}`, node: `node ${tag}`, leaseMs: 600_000 }
   const buckets = new Set(Array.from({ length: 128 }, (_, i) => i))
