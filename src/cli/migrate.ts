@@ -8,6 +8,7 @@ import { printJson, type Terminal } from './terminal.js'
 interface MigrateOptions extends LedgerOptions {
   readonly print?: boolean
   readonly schema?: string
+  readonly prefix?: string
 }
 
 const EXAMPLE = `
@@ -24,6 +25,7 @@ export function addMigrate(program: Command, { terminal }: CommandContext): void
   withStore(command)
     .option('--print', 'print the SQL of what is missing, and change nothing')
     .option('--schema <name>', "Postgres: the ledger's schema (default: fleetcron)")
+    .option('--prefix <text>', "MySQL and MariaDB: what the tables' names begin with (default: fleetcron_)")
     .option('--json', 'print what was found and made as JSON')
     .addHelpText('after', EXAMPLE)
     .action((options: MigrateOptions) => migrate(options, terminal))
@@ -57,11 +59,16 @@ function outcome(from: number | null, to: number): string {
 
 function urlOf(options: MigrateOptions): string {
   const text = storeOf(options)
-  if (options.schema === undefined) return text
-  if (!/^postgres(ql)?:/i.test(text) || !URL.canParse(text)) {
-    throw new FleetcronError('OPTION_INVALID', 'The option --schema goes with a postgres:// store only.')
+  const asked = options.schema === undefined ? options.prefix : options.schema
+  if (asked === undefined) return text
+  const [option, name, scheme] =
+    options.schema === undefined
+      ? (['--prefix', 'prefix', /^(mysql|mariadb):/i] as const)
+      : (['--schema', 'schema', /^postgres(ql)?:/i] as const)
+  if (!scheme.test(text) || !URL.canParse(text)) {
+    throw new FleetcronError('OPTION_INVALID', `The option ${option} does not go with this store.`)
   }
   const url = new URL(text)
-  url.searchParams.set('schema', options.schema)
+  url.searchParams.set(name, asked)
   return url.href
 }

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import type { Migratable } from '../migration.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
@@ -11,7 +12,7 @@ import { Line } from './line.js'
 import { load } from './load.js'
 import { checkedPrefix } from './names.js'
 import { events, jobs, prune, runs } from './people.js'
-import { migrate } from './schema.js'
+import { migrate, migration } from './schema.js'
 import { settle } from './settle.js'
 
 export type { MysqlConnection, MysqlPlace, MysqlPool, MysqlQuery } from './driver.js'
@@ -44,7 +45,7 @@ export interface MysqlStoreOptions {
  * const pool = createPool({ uri: process.env.DATABASE_URL, multipleStatements: true })
  * const store = createMysqlStore({ pool, fleet: 'billing' })
  */
-export function createMysqlStore(options: MysqlStoreOptions): Store {
+export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable {
   const { pool, fleet, prefix = 'fleetcron_', autoMigrate = true, statementMs = 5_000 } = options
   const calls = new Calls({ pool, prefix: checkedPrefix(prefix), place: placeOf(pool), statementMs })
   const ledger: Ledger = { calls, line: new Line(calls, pool), fleet, identity: new Identity(), packetBytes: 1_000_000 }
@@ -85,6 +86,12 @@ export function createMysqlStore(options: MysqlStoreOptions): Store {
     runs: (query) => ready(() => runs(ledger, query)),
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
+    migration: () =>
+      serial.run(async () => {
+        const found = await migration(calls)
+        if (users === 0) await options.closed?.()
+        return found
+      }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import type { Migration } from '../migration.js'
 import { type Calls, type Rows, send } from './calls.js'
 import { codeOf, type MysqlConnection } from './driver.js'
 import { checkedPrefix, type Parameters, statement } from './names.js'
@@ -12,8 +13,13 @@ import { META, TABLE_NAMES, TABLES } from './tables.js'
  */
 export const STEPS: readonly (readonly string[])[] = [TABLES]
 
-const READ_META = `SELECT value FROM fleetcron_meta WHERE name = 'schema'`
+/** The oldest version of this list whose release works with the ledger that the newest one makes. */
+const COMPATIBLE = 1
+
+const READ_META = `SELECT name, value FROM fleetcron_meta WHERE name IN ('schema', 'compatible')`
 const WRITE_META = `UPDATE fleetcron_meta SET value = :version WHERE name = 'schema'`
+const WRITE_COMPATIBLE = `
+  INSERT INTO fleetcron_meta (name, value) VALUES ('compatible', :version) ON DUPLICATE KEY UPDATE value = :version`
 
 /** Tables of these names, and what is said of them; those of the ledger say so. */
 const FOUND = `
@@ -40,6 +46,7 @@ export function mysqlMigration(prefix = 'fleetcron_', from: number | null = null
     ...(from === null ? META : []),
     ...STEPS.slice(from ?? 0).flat(),
     WRITE_META.replace(':version', `'${STEPS.length}'`),
+    WRITE_COMPATIBLE.replaceAll(':version', `'${COMPATIBLE}'`),
   ]
   return list.map((sql) => `${statement(sql, checked, {}).trim()};\n`).join('')
 }
@@ -53,10 +60,18 @@ export interface MigrateOptions {
 export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
   const { steps = STEPS } = options
   const found = await calls.use((connection) => version(connection, calls))
-  if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
-  if (found === steps.length) return calls.use((connection) => verified(connection, calls))
-  if (!options.autoMigrate) throw unmigrated(calls.place, found, steps.length)
+  throwIfNewer(calls.place, found, steps.length)
+  if (found !== null && found.schema >= steps.length) return calls.use((connection) => verified(connection, calls))
+  if (!options.autoMigrate) throw unmigrated(calls.place, found?.schema ?? null, steps.length)
   await calls.use((connection) => migrateOn(connection, calls, steps), MIGRATION_MS)
+}
+
+/** What the database holds and what it lacks. */
+export async function migration(calls: Calls): Promise<Migration> {
+  const found = await calls.use((connection) => version(connection, calls))
+  const from = found?.schema ?? null
+  const isThere = from !== null && from >= STEPS.length
+  return { from, to: STEPS.length, sql: isThere ? '' : mysqlMigration(calls.prefix, from) }
 }
 
 const MIGRATION_MS = 60_000
@@ -72,13 +87,14 @@ async function migrateOn(
   try {
     await verified(connection, calls)
     const found = await version(connection, calls)
-    if (found !== null && found > steps.length) throw newer(calls.place, found, steps.length)
+    throwIfNewer(calls.place, found, steps.length)
     if (found === null) for (const sql of META) await run(sql)
     for (const [index, step] of steps.entries()) {
-      if (index < (found ?? 0)) continue
+      if (index < (found?.schema ?? 0)) continue
       for (const sql of step) await run(sql).catch(ignoreDone)
       await run(WRITE_META, { version: String(index + 1) })
     }
+    if ((found?.schema ?? 0) < steps.length) await run(WRITE_COMPATIBLE, { version: String(COMPATIBLE) })
     await verified(connection, calls)
   } finally {
     await run(UNLOCK, { prefix: calls.prefix })
@@ -89,13 +105,20 @@ function ignoreDone(error: unknown): void {
   if (!DONE_BEFORE.includes(codeOf(error))) throw error
 }
 
+interface Version {
+  readonly schema: number
+  /** The oldest version whose release works with it. */
+  readonly oldest: number
+}
+
 /** The version of the schema; null where there is none. */
-async function version(connection: MysqlConnection, calls: Calls): Promise<number | null> {
+async function version(connection: MysqlConnection, calls: Calls): Promise<Version | null> {
   try {
     const { rows } = await send(connection, [calls.sql(READ_META, {})])
-    const [row] = rows[0] ?? []
+    const values = new Map(((rows[0] ?? []) as Rows).map((row) => [textAt(row, 0), Number(textAt(row, 1))]))
+    const schema = values.get('schema')
     // The table is there and not filled yet: somebody is at it, or was broken off.
-    return row === undefined ? null : Number(textAt(row, 0))
+    return schema === undefined ? null : { schema, oldest: values.get('compatible') ?? schema }
   } catch (error) {
     if (codeOf(error) === 1146) return null
     if (codeOf(error) === 1054) throw notOurs(calls, 'meta')
@@ -114,10 +137,12 @@ async function verified(connection: MysqlConnection, calls: Calls): Promise<void
   }
 }
 
-function newer(place: string, found: number, known: number): FleetcronError {
-  return new FleetcronError(
+/** A newer schema that only added serves this version too. */
+function throwIfNewer(place: string, found: Version | null, known: number): void {
+  if (found === null || found.schema <= known || found.oldest <= known) return
+  throw new FleetcronError(
     'STORE_NEWER',
-    `The ledger ${place} has schema ${found}, and this version of fleetcron knows schema ${known}: ` +
+    `The ledger ${place} has schema ${found.schema}, and this version of fleetcron knows schema ${known}: ` +
       'upgrade fleetcron on this node.',
   )
 }
