@@ -40,6 +40,11 @@ export class VirtualClock {
     return this.#turns
   }
 
+  /** Events that wait, called-off ones whose time has not come among them: what grows without end is seen here. */
+  get pending(): number {
+    return this.#events.size
+  }
+
   /** Calls `fn` at a true instant; at once (but not synchronously) where that has passed. */
   at(instant: number, fn: () => void): Timer {
     return this.#schedule(Math.max(instant, this.#now), fn)
