@@ -4,7 +4,7 @@ import { startContainer } from './docker.js'
 import type { Engine, Programs, Server, Start } from './engine.js'
 import { Daemon, findPrograms, freePort, give, runAs, serverUser } from './processes.js'
 
-const FOLDERS = ['/usr/local/bin', '/opt/redis/bin']
+export const REDIS_FOLDERS = ['/usr/local/bin', '/opt/redis/bin']
 
 /** The machine's own Redis, whatever its version. */
 export const REDIS: Engine = {
@@ -17,7 +17,7 @@ export const REDIS: Engine = {
     const url = `redis://127.0.0.1:${how.port}`
     if ('programs' in how.by) return { url, ...(await onThisMachine(how, how.by.programs)) }
     const args = ['-p', `127.0.0.1:${how.port}:6379`, how.by.image, 'redis-server', ...settings(how)]
-    return { url, ...(await startContainer(args, READY, join(how.folder, 'log'))) }
+    return { url, ...(await startContainer(args, REDIS_READY, join(how.folder, 'log'))) }
   },
 }
 
@@ -31,10 +31,10 @@ export const REDIS_CLUSTER: Engine = {
   start: startCluster,
 }
 
-const READY = /Ready to accept connections/
+export const REDIS_READY = /Ready to accept connections/
 
 function programs(): Programs | null {
-  return findPrograms(['redis-server', 'redis-cli'], FOLDERS)
+  return findPrograms(['redis-server', 'redis-cli'], REDIS_FOLDERS)
 }
 
 /** Durable: what is acknowledged is on the disk. */
@@ -48,7 +48,7 @@ async function onThisMachine(how: Start, { 'redis-server': program = '' }: Progr
   const log = join(how.folder, 'log')
   give(how.folder, user)
   const args = ['--port', String(how.port), '--bind', '127.0.0.1', '--dir', how.folder, ...settings(how)]
-  const start = () => Daemon.start(user, [program, ...args], READY, log)
+  const start = () => Daemon.start(user, [program, ...args], REDIS_READY, log)
   let daemon = await start()
   return {
     log,
@@ -81,7 +81,7 @@ async function startCluster(how: Start): Promise<Server> {
       '--cluster-node-timeout',
       '2000',
     ]
-    starts.push(() => Daemon.start(user, [program, ...args, ...bus], READY, log))
+    starts.push(() => Daemon.start(user, [program, ...args, ...bus], REDIS_READY, log))
   }
   let daemons = await Promise.all(starts.map((start) => start()))
   const end = (signal: NodeJS.Signals) => Promise.all(daemons.map((daemon) => daemon.end(signal)))
