@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,6 +7,7 @@ import type { Store } from '../src/store/port.js'
 import { createRedisStore, type RedisClient, type RedisConnection } from '../src/store/redis/index.js'
 import { resolveStore } from '../src/store/resolve.js'
 import { creation, fresh, queued, settlement } from '../src/testing/store/builders.js'
+import { bundleMain, start } from './children.js'
 import { TestSession } from './postgres/session.js'
 import { Ear } from './redis/ear.js'
 import { RedisPlace } from './redis/place.js'
@@ -82,6 +84,19 @@ describe('a Redis ledger that cannot be used', () => {
     expect(() => createRedisStore({ client: admin, fleet: 'f', prefix })).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID' }),
     )
+  })
+
+  it('needs a driver, and says which', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
+    const script = join(folder, 'alone.mjs')
+    await bundleMain('resolve-child.ts', script)
+    const child = start(script, ['rediss://me:secret@127.0.0.1'])
+    expect(await child.line()).toEqual([
+      'DRIVER_MISSING',
+      'A ledger in Redis or Valkey needs the driver ioredis, which is not installed: npm install ioredis.',
+    ])
+    await child.ended()
+    rmSync(folder, { recursive: true })
   })
 
   it('says that it is not open, before and after', async () => {
