@@ -82,6 +82,33 @@ describe('the package as it is installed', () => {
     expect(node(root, code)).toBe('["which","which"] true true\ntrue false\nfalse false\n')
   })
 
+  it('agrees with itself where both formats are loaded by one NestJS application', () => {
+    const code = `
+      import 'reflect-metadata'
+      import { createRequire } from 'node:module'
+      import { Module } from '@nestjs/common'
+      import { NestFactory } from '@nestjs/core'
+      import * as imported from 'fleetcron/nest'
+      const required = createRequire(import.meta.url)('fleetcron/nest')
+      class Work { run(run) { return run.job } }
+      for (const [name, { Cron }] of Object.entries({ imported, required })) {
+        Cron('0 0 29 2 *', { name })(Work.prototype, 'run', Object.getOwnPropertyDescriptor(Work.prototype, 'run'))
+      }
+      const start = (...copies) => {
+        class App {}
+        const options = { fleet: 'b', store: 'memory:', logger: false, startup: 'fail' }
+        Module({ imports: copies.map(({ FleetModule }) => FleetModule.forRoot(options)), providers: [Work] })(App)
+        return NestFactory.createApplicationContext(App, { logger: false, abortOnError: false })
+      }
+      const app = await start(required)
+      const fleet = app.get(Symbol.for('fleetcron/nest/fleet'))
+      const { result } = await fleet.finished(await fleet.trigger('imported'))
+      console.log((await fleet.jobs()).map(({ name }) => name).join(), result)
+      await app.close()
+      console.log((await start(imported, required).catch((error) => error)).message)`
+    expect(node(root, code)).toMatch(/^imported,required "imported"\nFleetModule\.forRoot\(\) is imported twice/)
+  })
+
   it('ships no test', () => {
     const shipped = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
     expect(shipped.length).toBeGreaterThan(10)

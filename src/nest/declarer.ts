@@ -5,7 +5,7 @@ import { FleetcronError } from '../errors.js'
 import { setBoot } from '../fleet/boot.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { POLICY_KEYS } from '../fleet/job-options.js'
-import { optionInvalid } from '../fleet/option-values.js'
+import { closest, didYouMean, optionInvalid } from '../fleet/option-values.js'
 import type { Run } from '../fleet/run.js'
 import { type Found, handlerOf } from './explorer.js'
 import { FleetCronJob } from './fleet-cron-job.js'
@@ -15,6 +15,7 @@ import { type Named, nameJobs, nameOf, namesToPaste } from './names.js'
 import type { ResolvedModule } from './options.js'
 import type { Timers } from './timers.js'
 import { timerRow, viewOf } from './views.js'
+import { checkOverride, checkTiming, checkWords } from './words.js'
 
 /** Gives each job that was found to the fleet or to the timers of this node, and says which is where. */
 export class Declarer {
@@ -39,6 +40,7 @@ export class Declarer {
    */
   declareAll(found: readonly Found[], foreign: readonly string[]): void {
     const { isLocal, jobs } = this.options
+    for (const one of found) this.check(one)
     const ofEveryNode = found.filter((one) => this.scopeOf(one) === 'node')
     if (!isLocal) for (const one of ofEveryNode) this.checkNode(one)
     const timers = ofEveryNode.filter((one) => !this.isKept(one))
@@ -58,6 +60,17 @@ export class Declarer {
   letHandlersGo(): void {
     this.isUp = true
     this.tellUp()
+  }
+
+  private check(found: Found): void {
+    checkTiming(found)
+    try {
+      checkWords(found)
+    } catch (error) {
+      // @nestjs/schedule takes no notice of what it does not know.
+      if (!this.options.isLocal) throw error
+      this.logger.warn((error as Error).message)
+    }
   }
 
   private scopeOf({ declaration: { timing, options } }: Found): 'fleet' | 'node' {
@@ -119,10 +132,12 @@ export class Declarer {
 
   private checkOverrides(known: readonly string[]): void {
     const unknown = Object.keys(this.options.jobs).find((name) => !known.includes(name))
+    for (const [name, override] of Object.entries(this.options.jobs)) checkOverride(name, override)
     if (unknown === undefined) return
+    const near = closest(unknown, known)
     throw new FleetcronError(
       'JOB_UNKNOWN',
-      `The module's \`jobs\` name '${unknown}', and this application has no such job. Known are ${known.join(', ') || 'none'}.`,
+      `The module's \`jobs\` name '${unknown}', and this application has no such job.${didYouMean(near && `'${near}'`)} Known are ${known.join(', ') || 'none'}.`,
     )
   }
 

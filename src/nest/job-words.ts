@@ -104,7 +104,7 @@ export function toFleetJob(name: string, declaration: Declaration, override: Job
     ...(zone === undefined ? {} : { timeZone: zone }),
     ...overlapOf(what, waitForCompletion, rest.overlap),
   }
-  return override === undefined ? job : { ...job, ...fromOverride(what, override) }
+  return override === undefined ? job : { ...job, ...fromOverride(override) }
 }
 
 /** What a timer does: it waits for nothing, leaves out what it missed, and is not fenced. */
@@ -132,9 +132,8 @@ export function timerToFleetJob(name: string, declaration: Declaration, override
 const LEAST_PERIOD_MS = 1_000
 
 /** An override in the words of a fleet's job: a new schedule replaces the old one, whatever its kind. */
-function fromOverride(what: string, override: JobOverride): JobOptions {
+function fromOverride(override: JobOverride): JobOptions {
   const { enabled, ...terms } = override
-  if ('disabled' in override) throw optionInvalid(what, 'in `jobs` write `enabled: false` instead of `disabled: true`.')
   const { cron, every, at } = override
   const schedule = [cron, every, at].some((value) => value !== undefined) ? { cron, every, at } : {}
   return { ...terms, ...schedule, ...(enabled === undefined ? {} : { disabled: !enabled }) } as JobOptions

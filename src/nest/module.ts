@@ -13,10 +13,15 @@ import { type FleetModuleAsyncOptions, type FleetModuleOptions, type ResolvedMod
 import { FleetSetup } from './setup.js'
 import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET, SOLO } from './tokens.js'
 
+/** Where a module's hooks stand; on the classes of every copy of the package, since two copies may be loaded. */
+const PLACE: unique symbol = Symbol.for('fleetcron/nest/place') as never
+
 /** Holds the fleet for the whole application, and finds its jobs: the hooks of a global module come first. */
 @Global()
 @Module({})
-class FleetProviderModule {}
+class FleetProviderModule {
+  static readonly [PLACE] = 'last'
+}
 
 /**
  * Gives the application its jobs: methods with `@Cron`, `@Interval` and `@Timeout`. With `fleet` and `store` they are the
@@ -26,6 +31,9 @@ class FleetProviderModule {}
  */
 @Module({})
 export class FleetModule {
+  /** @internal */
+  static readonly [PLACE] = 'first'
+
   constructor(@Inject(ModulesContainer) modules: ModulesContainer) {
     placeBeforeRoot(modules)
   }
@@ -98,7 +106,9 @@ function absentEffects(): Effects {
  * finds the jobs is farther than everything.
  */
 function placeBeforeRoot(modules: ModulesContainer): void {
-  const own = [...modules.values()].filter((module) => module.metatype === FleetModule)
+  const own = [...modules.values()].filter(
+    ({ metatype }) => metatype !== null && PLACE in metatype && metatype[PLACE] === 'first',
+  )
   if (own.length > 1) {
     throw new FleetcronError(
       'OPTION_INVALID',
@@ -107,6 +117,7 @@ function placeBeforeRoot(modules: ModulesContainer): void {
   }
   for (const module of own) module.distance = -1
   for (const module of modules.values()) {
-    if (module.metatype === FleetProviderModule) module.distance = Number.POSITIVE_INFINITY
+    const { metatype } = module
+    if (metatype !== null && PLACE in metatype && metatype[PLACE] === 'last') module.distance = Number.POSITIVE_INFINITY
   }
 }

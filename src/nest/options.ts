@@ -1,9 +1,10 @@
 import type { ModuleMetadata, Type } from '@nestjs/common'
 import type { Effects } from '../effect/port.js'
 import type { Clock } from '../fleet/clock.js'
-import type { JobPolicies } from '../fleet/job-options.js'
+import { FOREIGN_KEYS } from '../fleet/foreign-words.js'
+import { type JobPolicies, POLICY_KEYS } from '../fleet/job-options.js'
 import { type Duration, durationMs, oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
-import type { FleetOptions } from '../fleet/options.js'
+import { FLEET_KEYS, type FleetOptions, FOREIGN_FLEET_KEYS } from '../fleet/options.js'
 import type { JobOverride } from './job-words.js'
 
 /** What the module understands with and without a fleet. */
@@ -100,6 +101,7 @@ export const MODULE_DEFAULTS = {
   drainMs: 20_000,
 } as const
 
+const MODULE_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'startup', 'shutdown', 'drain']
 const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
 
 /**
@@ -135,6 +137,8 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
       "a store needs a fleet: name it, such as fleet: 'billing'; without both it is plain @nestjs/schedule.",
     )
   }
+  refuseUnknown('the options of FleetModule', input, [...FLEET_KEYS, ...MODULE_KEYS], FOREIGN_FLEET_KEYS)
+  refuseUnknown('defaults', rest.defaults ?? {}, ['scope', ...POLICY_KEYS], FOREIGN_KEYS)
   const { scope, ...defaults } = rest.defaults ?? {}
   return {
     ...door,
@@ -146,6 +150,6 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
 
 /** An option that only a fleet has says that one was meant. */
 function fleetWords(input: object): Record<string, string> {
-  const words = Object.keys(input).filter((key) => !LOCAL_KEYS.includes(key))
+  const words = [...FLEET_KEYS, ...MODULE_KEYS].filter((key) => !LOCAL_KEYS.includes(key) && key in input)
   return Object.fromEntries(words.map((key) => [key, 'a fleet, which needs `fleet` and `store`']))
 }

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { Injectable, type Type } from '@nestjs/common'
+import { Inject, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common'
 import { Cron as TheirCron, ScheduleModule as TheirModule } from '@nestjs/schedule'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Cron, FleetModule, SchedulerRegistry } from '../../src/nest/index.js'
@@ -96,6 +96,27 @@ describe('beside @nestjs/schedule', () => {
     expect(lines.of('warn', 'Theirs.tick: decorated by @nestjs/schedule')).toHaveLength(1)
     expect(await resultOf(fleetOf(app), 'Reports.send')).toBe('sent')
   })
+
+  it.each(['theirs', 'ours'] as const)(
+    'gives a provider the registry of the module that its own imports first: %s',
+    async (first) => {
+      const theirs = TheirModule.forRoot()
+      const ours = FleetModule.forRoot(OPTIONS)
+      const lists: string[][] = []
+      @Injectable()
+      class Desk implements OnApplicationBootstrap {
+        constructor(@Inject(SchedulerRegistry) private readonly registry: SchedulerRegistry) {}
+        onApplicationBootstrap() {
+          lists.push([...this.registry.getCronJobs().keys()])
+        }
+      }
+      app = await startApplication({
+        imports: first === 'theirs' ? [theirs, ours] : [ours, theirs],
+        providers: [Theirs, Reports, Desk],
+      })
+      expect(lists).toEqual([first === 'theirs' ? ['theirs'] : ['Reports.send']])
+    },
+  )
 })
 
 describe('jobs in the options', () => {
@@ -123,7 +144,25 @@ describe('jobs in the options', () => {
     const starting = start([Invoices], { ...options, jobs: { 'daily-invoice': { cron: NEVER } } })
     await expect(starting).rejects.toMatchObject({
       code: 'JOB_UNKNOWN',
-      message: expect.stringContaining('Known are daily-invoices'),
+      message: expect.stringContaining("Did you mean 'daily-invoices'? Known are daily-invoices"),
+    })
+  })
+
+  it.each<[object, string]>([
+    [
+      { jobs: { 'daily-invoices': { disabled: true } } },
+      "jobs: 'daily-invoices': there is no option 'disabled'. Did you mean `enabled`",
+    ],
+    [
+      { jobs: { 'daily-invoices': { corn: NEVER } } },
+      'Did you mean cron? Known are cron, every, at, timeZone, enabled',
+    ],
+    [{ statup: 'fail' }, 'Did you mean startup? Known are fleet, store'],
+    [{ defaults: { scop: 'node' } }, 'Did you mean scope? Known are scope, concurrency'],
+  ])('are refused, like those of the module, where nobody knows their words: %o', async (options, words) => {
+    await expect(start([Invoices], { ...OPTIONS, ...options })).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining(words),
     })
   })
 

@@ -197,6 +197,9 @@ describe('which scope', () => {
     [{ overlap: 'BufferOne' }, "Write 'merge'"],
     [{ noOverlap: true }, "overlap: 'skip'"],
     [{ timezone: 'UTC' }, 'timeZone'],
+    [{ cron: NEVER }, "Did you mean the decorator's first argument?"],
+    [{ ovrelap: 'wait' }, 'Did you mean overlap?'],
+    [{ nothing: 1 }, "job 'wrong' (Wrong.run): there is no option 'nothing'. Known are name, scope, id, timeZone,"],
   ])('refuses %o in a fleet with the word to use', async (options, word) => {
     @Injectable()
     class Wrong {
@@ -221,6 +224,34 @@ describe('which scope', () => {
     await start([Fixed])
     const [job] = await fleetOf(app as App).jobs()
     expect(job?.schedule).toMatchObject({ timeZone: zone })
+  })
+
+  it('says in local mode which options nobody knows, and goes on as @nestjs/schedule does', async () => {
+    const lines = new Lines()
+    @Injectable()
+    class Wrong {
+      @Cron(NEVER, { name: 'wrong', timezone: 'UTC' } as never)
+      run() {}
+    }
+    await start([Wrong], {})
+    expect(lines.of('warn', "there is no option 'timezone'. Did you mean timeZone?")).toHaveLength(1)
+    expect(app?.get(SchedulerRegistry).getCronJob('wrong')).toBeDefined()
+  })
+
+  it.each([OPTIONS, {}])('refuses a schedule that is not there, with %o', async (options) => {
+    const missing = undefined as never
+    @Injectable()
+    class Expression {
+      @Cron(missing, { name: 'wrong' })
+      run() {}
+    }
+    @Injectable()
+    class Period {
+      @Interval('wrong', missing)
+      run() {}
+    }
+    await expect(start([Expression], options)).rejects.toThrow('@Cron is given undefined in place of an expression')
+    await expect(start([Period], options)).rejects.toThrow('@Interval is given undefined in place of milliseconds')
   })
 
   it('says in local mode which handlers nothing calls', async () => {
