@@ -58,6 +58,20 @@ describe('a fleet', () => {
     ).not.toEqual([])
   })
 
+  it('stops also where the grace is no duration, and says what was wrong with it', async () => {
+    const { fleet } = make()
+    const stopped = fleet.once('stopped')
+    await fleet.start()
+    const stopping = fleet.stop({ grace: 'abc' })
+    await expect(stopping).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining('stop: grace'),
+    })
+    await stopped
+    expect(fleet.health()?.state).toBe('stopped')
+    await fleet.stop()
+  })
+
   it('triggers, awaits, looks up and cancels', async () => {
     const { fleet } = make()
     const seen: unknown[] = []

@@ -18,10 +18,11 @@ import type { JobOptions } from './job-options.js'
 import { Log } from './log.js'
 import type { JobView } from './lookups.js'
 import { createNode, type FleetNode } from './node.js'
-import { type Duration, durationMs } from './option-values.js'
+import type { Duration } from './option-values.js'
 import { type FleetOptions, type ResolvedFleet, resolveFleet } from './options.js'
 import { pause } from './pause.js'
 import { createSchedules, type Schedules } from './schedules.js'
+import { graceOf } from './shutdown.js'
 import { jobTable, modeLine } from './startup-table.js'
 import { createSystemClock, keepAlive, type Surroundings, stderrLine } from './system-clock.js'
 
@@ -91,11 +92,11 @@ export class FleetOfJobs implements Fleet, Booting {
     return this.starting
   }
 
-  stop(options: { readonly grace?: Duration } = {}): Promise<void> {
-    const { grace } = options
-    const graceMs = grace === undefined ? {} : { graceMs: durationMs('stop: grace', grace, 0) }
-    this.ending ??= this.end(graceMs)
-    return this.ending
+  async stop(options: { readonly grace?: Duration } = {}): Promise<void> {
+    const { error, ...grace } = graceOf(options.grace)
+    this.ending ??= this.end(grace)
+    await this.ending
+    if (error !== undefined) throw error
   }
 
   trigger(job: string, request?: TriggerRequest): Promise<RunRecord> {

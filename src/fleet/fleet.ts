@@ -47,7 +47,10 @@ export interface Fleet {
   handler<Data>(definition: HandlerDefinition<Data>, handler: Handler<Data>): void
   /** Resolves when this node looks after its jobs. While the store is away it goes on trying. */
   start(): Promise<void>
-  /** Lets handlers end for `grace` (`'30s'`), then fires their signals and hands back what is left. Never rejects. */
+  /**
+   * Lets handlers end for `grace` (`'30s'`), then fires their signals and hands back what is left. It rejects only where
+   * `grace` is no duration, with `OPTION_INVALID`, and stops all the same.
+   */
   stop(options?: { readonly grace?: Duration }): Promise<void>
   /** Starts a job once. The same `key` gives the first run again, for at least 7 days; with other data it is refused. */
   trigger(job: string, request?: TriggerRequest): Promise<RunRecord>

@@ -1,8 +1,18 @@
+import { type Duration, durationMs } from './option-values.js'
 import type { Parts } from './parts.js'
 import { pause } from './pause.js'
 
 /** How long outcomes may take to reach the store before the node leaves them to its session's end. */
 const SETTLE_MS = 10_000
+
+/** What a stop was asked to wait. Whoever stops a fleet wants it stopped: what is wrong with the grace is said afterwards. */
+export function graceOf(grace: Duration | undefined): { readonly graceMs?: number; readonly error?: unknown } {
+  try {
+    return grace === undefined ? {} : { graceMs: durationMs('stop: grace', grace, 0) }
+  } catch (error) {
+    return { error }
+  }
+}
 
 /**
  * Ends a node: nothing new is taken (the stopping signal has fired) → handlers end, the session is kept → after the grace
