@@ -227,7 +227,8 @@ function grouped<T>(all: readonly T[], by: (each: T) => string): ReadonlyMap<str
 }
 
 function told(groups: ReadonlyMap<string, readonly NodeRow[]>): string {
-  return [...groups].map(([word, nodes]) => `${word} (${nodes.map((node) => node.hello.label).join(', ')})`).join('; ')
+  const labels = (nodes: readonly NodeRow[]) => nodes.map((node) => node.hello.label).sort()
+  return [...groups].map(([word, nodes]) => `${word} (${labels(nodes).join(', ')})`).join('; ')
 }
 
 function duration(ms: number): string {
