@@ -116,13 +116,14 @@ function shareOf(
   live: readonly string[],
   lacking: ReadonlyMap<string, ReadonlySet<string>>,
 ): Share {
-  const owners = Array.from({ length: BUCKETS }, (_, bucket) => first(bucket, sharing))
+  const all = sharing.map((one) => ({ node: one, weights: weightsOf(one) }))
+  const owners = Array.from({ length: BUCKETS }, (_, bucket) => first(bucket, all))
   const buckets = new Set(owners.flatMap((owner, bucket) => (owner === node ? [bucket] : [])))
   for (const [owner, lacked] of lacking) {
     for (const job of lacked) {
       const bucket = bucketOf(job)
       if (owners[bucket] !== owner) continue
-      const carrying = sharing.filter((one) => lacking.get(one)?.has(job) !== true)
+      const carrying = all.filter((one) => lacking.get(one.node)?.has(job) !== true)
       if (first(bucket, carrying) === node) buckets.add(bucket)
     }
   }
@@ -132,17 +133,22 @@ function shareOf(
   return { buckets, rank, isWatcher: rank < WATCHERS, graceMs: GRACE_MS * (Math.min(rank, 9) + 1) }
 }
 
-function first(bucket: number, nodes: readonly string[]): string | null {
+function first(bucket: number, nodes: readonly Weighted[]): string | null {
   let best: string | null = null
   let most = -1
-  for (const node of nodes) {
-    const weight = weightsOf(node)[bucket] ?? 0
+  for (const { node, weights } of nodes) {
+    const weight = weights[bucket] ?? 0
     if (weight > most) {
       most = weight
       best = node
     }
   }
   return best
+}
+
+interface Weighted {
+  readonly node: string
+  readonly weights: readonly number[]
 }
 
 /** A node's weight in each bucket: asked for again whenever a node comes, goes, or is full. */
