@@ -3,16 +3,18 @@ import type { Definition } from '../ledger/types.js'
 
 /** The same terms give the same words on every node, whatever order their keys were written in. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(sorted(value)) ?? 'null'
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const fields = value as Record<string, unknown>
+  const words = Object.keys(fields)
+    .sort()
+    .flatMap((key) => (isLeftOut(fields[key]) ? [] : [`${JSON.stringify(key)}:${canonicalJson(fields[key])}`]))
+  return `{${words.join(',')}}`
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const result: Record<string, unknown> = Object.create(null)
-  // A key that is a number would be moved to the front by the engine, on every node alike.
-  for (const key of Object.keys(value).sort()) result[key] = sorted((value as Record<string, unknown>)[key])
-  return result
+/** What JSON has no word for is no field of an object. */
+function isLeftOut(value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol'
 }
 
 /**

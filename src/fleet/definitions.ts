@@ -5,10 +5,14 @@ import { describeError } from './attempt-error.js'
 import { definitionHash, withStoredZone } from './definition-hash.js'
 import { isUnavailable } from './link.js'
 import { ManifestWatch } from './manifest-watch.js'
+import { NodeRows } from './node-rows.js'
 import type { Parts } from './parts.js'
 
 /** Jobs of one load and one commit. */
 const CHUNK = 500
+
+/** Chunks on their way at a time: the store works on one while the ledger decides the other. */
+const LANES = 2
 
 /** A definition that others changed meanwhile is looked at again this often. */
 const ROUNDS = 5
@@ -34,11 +38,13 @@ export class Definitions {
   /** The store's clock as last seen, and the monotonic instant up to which nothing counts as abandoned. */
   private lastNow: number | null = null
   private patientUntil = Number.NEGATIVE_INFINITY
+  private readonly nodes: NodeRows
   /** Whether every job was offered once since this node started. */
   private offered = false
 
   constructor(private readonly parts: Parts) {
     this.watch = new ManifestWatch(parts.facts.clock.random())
+    this.nodes = new NodeRows(parts)
   }
 
   /** Job -> hash of what this node carries; the store is asked once, for zones that nobody named. */
@@ -113,20 +119,29 @@ export class Definitions {
   /** Offers every job of this node to the ledger. */
   async check(): Promise<void> {
     this.dueAt = null
+    this.nodes.forget()
     const jobs = [...this.parts.facts.jobs.keys()]
-    for (let start = 0; start < jobs.length; start += CHUNK) await this.offer(jobs.slice(start, start + CHUNK))
+    const chunks = Array.from({ length: Math.ceil(jobs.length / CHUNK) }, (_, index) =>
+      jobs.slice(index * CHUNK, (index + 1) * CHUNK),
+    ).values()
+    const lane = async () => {
+      for (const chunk of chunks) await this.offer(chunk)
+    }
+    // The first one brings the nodes with it.
+    await this.offer(chunks.next().value ?? [])
+    await Promise.all(Array.from({ length: LANES }, lane))
     this.offered = true
   }
 
   private async offer(jobs: readonly string[]): Promise<void> {
-    const { link, facts, sessions, looker, membership } = this.parts
+    const { link, facts, sessions, looker } = this.parts
     const taken = new Map<string, Set<string>>()
     let open = jobs
     for (let round = 0; open.length > 0; round += 1) {
-      const { reply } = await this.load(open, true)
+      const asksForNodes = round > 0 || !this.nodes.areFresh
+      const { reply: loaded } = await this.load(open, asksForNodes)
+      const reply = this.nodes.complete(loaded, asksForNodes)
       this.sawTime(reply.now)
-      membership.learn(reply.nodes, reply.now)
-      this.parts.remarks.sawManifests(reply.nodes, reply.now)
       looker.sawRows(reply)
       // What cannot be read is not entered anew over what is there.
       const unreadable = new Set(reply.unreadable.map(({ job }) => job))

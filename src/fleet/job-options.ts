@@ -146,11 +146,22 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
     disabled: given.disabled === undefined ? false : flag(`${what}: disabled`, given.disabled),
     initialDelayMs:
       given.initialDelay === undefined ? 0 : durationMs(`${what}: initialDelay`, given.initialDelay, 0, 86_400_000),
-    defaulted: new Set(
-      ['timeZone', ...POLICY_KEYS].filter((key) => !Object.hasOwn({ ...around.defaults, ...given }, key)),
-    ),
+    defaulted: defaultedOf({ ...around.defaults, ...given }),
   }
 }
+
+/** The policies that nobody named. Jobs of a kind share one set: there may be ten thousand of them. */
+function defaultedOf(said: object): ReadonlySet<string> {
+  const names = ['timeZone', ...POLICY_KEYS].filter((key) => !Object.hasOwn(said, key))
+  const known = DEFAULTED.get(names.join())
+  if (known !== undefined) return known
+  const made = new Set(names)
+  DEFAULTED.set(names.join(), made)
+  return made
+}
+
+/** By their names; of eleven options there are not many mixtures. */
+const DEFAULTED = new Map<string, ReadonlySet<string>>()
 
 /** Checks a fleet's `defaults`, and gives those that are set. */
 export function checkDefaults(input: JobPolicies): JobPolicies {

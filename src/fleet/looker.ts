@@ -10,6 +10,9 @@ import { type Hint, WakeTimes } from './wakes.js'
 /** Jobs of one page at most; one that could not be decided in time is halved. */
 const PAGE = 200
 
+/** Jobs of one page where this node has little room: others may skip, merge or queue what is due meanwhile. */
+const SMALL_PAGE = 50
+
 /** No timer is armed for longer: each arm only compares, and a suspended machine is noticed. */
 const ARM_MS = 30_000
 
@@ -179,7 +182,7 @@ export class Looker {
     let after: string | undefined
     let again = false
     do {
-      const { limit } = this
+      const limit = this.pageLimit()
       const { reply, sent } = await this.attend(session, after === undefined ? { limit } : { limit, after })
       this.lastAttendedAt = this.parts.facts.clock.monotonic()
       definitions.sawIncarnation(reply.incarnation)
@@ -219,6 +222,11 @@ export class Looker {
     } catch {
       // It only saves time; the next look asks again.
     }
+  }
+
+  /** What cannot start here yet is better left alone: decided now, it would only be written twice. Decided it is all the same. */
+  private pageLimit(): number {
+    return Math.min(this.limit, Math.max(SMALL_PAGE, this.parts.attempts.room()))
   }
 
   /** A page took longer than its commit may be late: the next ones are smaller. */

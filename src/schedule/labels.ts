@@ -13,8 +13,21 @@ import type { Occurrence } from './types.js'
  */
 const LABEL = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{3}))?)?$/
 
+/** The last labels by their seconds: a page of jobs asks for the same few moments again and again. */
+const recent: { readonly wall: number; readonly label: string }[] = []
+const RECENT = 64
+
 /** The label of a wall time. */
 export function wallToLabel(wall: number): string {
+  const place = Math.floor(wall / SECOND_MS) % RECENT
+  const known = recent[place]
+  if (known?.wall === wall) return known.label
+  const label = labelOf(wall)
+  recent[place] = { wall, label }
+  return label
+}
+
+function labelOf(wall: number): string {
   const text = new Date(wall).toISOString()
   if (wall % 60_000 === 0) return text.slice(0, 16)
   return wall % SECOND_MS === 0 ? text.slice(0, 19) : text.slice(0, 23)
