@@ -25,16 +25,6 @@ function counted(timeZone: string) {
   return { asked, zones: () => counting }
 }
 
-/** The fastest of several tries in milliseconds: other work on the machine only ever adds. */
-function fastest(act: () => unknown): number {
-  const times = Array.from({ length: 20 }, () => {
-    const begin = performance.now()
-    act()
-    return performance.now() - begin
-  })
-  return Math.min(...times)
-}
-
 describe('work is bounded', () => {
   it('29 February from 2096 is 2104', () => {
     const schedule = make('0 0 29 2 *', 'Europe/Helsinki')
@@ -69,12 +59,11 @@ describe('work is bounded', () => {
     expect(schedule.next({ instant: last?.instant ?? 0, label: last?.through ?? '' })).toBeNull()
   })
 
-  it('ten years of seconds are counted exactly, and fast once the zone is known', () => {
+  it('ten years of seconds are counted exactly', () => {
     const schedule = make('* * * * * *', 'Europe/Berlin')
     const cursor = schedule.cursorAt(NOW)
     const until = NOW + 10 * YEAR
     expect(schedule.count(cursor, until)).toBe((10 * YEAR) / 1_000)
-    expect(fastest(() => schedule.count(cursor, until))).toBeLessThan(20)
   })
 
   it('the latest of ten years of seconds are found without the others', () => {
@@ -82,24 +71,19 @@ describe('work is bounded', () => {
     const latest = schedule.latest(schedule.cursorAt(NOW), NOW + 10 * YEAR, 100)
     expect(latest).toHaveLength(100)
     expect(latest.at(-1)?.instant).toBe(NOW + 10 * YEAR)
-    expect(fastest(() => schedule.latest(schedule.cursorAt(NOW), NOW + 10 * YEAR, 100))).toBeLessThan(20)
   })
 
-  it.each(['* * * * * *', '0 9 * * 1-5', '30 2 * * *', '0 0 29 2 *', '0 0 L * 5#2'])('next of %s is cheap', (cron) => {
-    const schedule = make(cron, 'Europe/Berlin')
-    const cursor = schedule.cursorAt(NOW)
-    const thousand = fastest(() => {
-      for (let turn = 0; turn < 1_000; turn++) schedule.next(cursor)
-    })
-    expect(thousand).toBeLessThan(50)
+  it.each(['30 2 29 2 *', '0 0 29 2 *', '30 2 L * 5#2', '0 0 1 1 *'])('next of %s asks the zone little', (cron) => {
+    const { asked, zones } = counted('Europe/Berlin')
+    const schedule = make(cron, 'Europe/Berlin', zones)
+    expect(schedule.next(schedule.cursorAt(NOW))).not.toBeNull()
+    expect(asked.times).toBeLessThan(30)
   })
 
-  it('an impossible date is refused within milliseconds', () => {
-    let minute = 0
-    const refused = fastest(() =>
-      expect(() => make(`${minute++} 0 31 2,4,6,9,11 *`, 'UTC')).toThrow('no year has a date'),
-    )
-    expect(refused).toBeLessThan(100)
+  it('an impossible date is refused instead of searched for', () => {
+    for (let minute = 0; minute < 60; minute++) {
+      expect(() => make(`${minute} 0 31 2,4,6,9,11 *`, 'UTC')).toThrow('no year has a date')
+    }
   })
 
   it('zone data is asked once, not at every question', () => {

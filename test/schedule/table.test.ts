@@ -51,11 +51,9 @@ describe('the table of cases', () => {
   })
 
   it.each(refused)('$id $expression $timezone is refused: $note', ({ expression: cron, timezone: timeZone }) => {
-    const begin = performance.now()
     const error = refusal(() => scheduleSpec({ cron, timeZone }))
     expect(error.code).toBe(timeZone === 'UTC' ? 'SCHEDULE_INVALID' : 'ZONE_UNKNOWN')
     expect(error.message).toContain(timeZone === 'UTC' ? `'${cron}'` : `'${timeZone}'`)
-    expect(performance.now() - begin).toBeLessThan(500)
   })
 
   it('S45 looking back from a minute after a gap, the latest is the run at its end', () => {
