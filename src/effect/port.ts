@@ -94,8 +94,8 @@ export interface EffectOrigin {
   readonly attempt: number
   /** False: the job leaves it to the keys, and no fence is read. */
   readonly fence: boolean
-  /** How long a holder may be silent before another attempt begins. */
-  readonly leaseMs: number
+  /** How long a holder may be silent before another attempt begins. Default: 10,000. */
+  readonly leaseMs?: number
   /** Once it is aborted no new effect begins: its reason is thrown. */
   readonly signal: AbortSignal
 }

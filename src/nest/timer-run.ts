@@ -73,9 +73,6 @@ export class TimerRun implements FleetRun {
   }
 }
 
-/** Nobody waits for this node's lease; a call's sender is given this long to be heard of again. */
-const LEASE_MS = 10_000
-
 /** A fixed-time job's key is its label; any other's, also where the expression is not understood here, its instant. */
 function labelsOf({ cron, timeZone }: TimerJob, due: number): { key: string; date: string } {
   try {
@@ -102,6 +99,6 @@ function bind(job: TimerJob, run: TimerRun, signal: AbortSignal): BoundEffects {
   }
   const resource = `node/${name}`
   const { key, token } = run
-  const attempt = { resource, token, attempt: 1, fence: false, leaseMs: LEASE_MS, signal }
+  const attempt = { resource, token, attempt: 1, fence: false, signal }
   return effects.bind({ fleet: 'node', job: name, runKey: key, ...attempt })
 }
