@@ -216,7 +216,7 @@ describe('wakes', () => {
     await far.subscribe?.(heard.hear)
     await session.commit(creation('c', 'billing:a', { header: header('billing:a', { wakeAt: 5, bucket: 7 }) }))
     expect(await heard.next()).toBe(7)
-    await admin.client('KILL', 'TYPE', 'pubsub')
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
     expect(await heard.next()).toBe(-1)
     await session.commit(creation('d', 'billing:b', { header: header('billing:b', { wakeAt: 5, bucket: 8 }) }))
     expect(await heard.next()).toBe(8)

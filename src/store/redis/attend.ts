@@ -27,7 +27,8 @@ export async function attend(ledger: Ledger, session: SessionRef, query: AttendQ
   const { calls, main } = ledger
   const { hello } = query
   const mark: Mark = query.after === undefined ? ['recovered', '0', ''] : (JSON.parse(query.after) as Mark)
-  const answer = await calls.run<Answer>(main, SCRIPT, [
+  const services = [...new Set(query.services)]
+  const args = [
     ...calls.history(),
     session.id,
     session.node,
@@ -37,9 +38,11 @@ export async function attend(ledger: Ledger, session: SessionRef, query: AttendQ
     query.graceMs,
     query.limit,
     ...bucketArguments(query.buckets),
-    ...listArguments([...new Set(query.services)]),
+    ...listArguments(services),
     ...mark,
-  ])
+  ]
+  const keys = [`session:${session.id}`, ...services.map((service) => `due:${service}`)]
+  const answer = await calls.run<Answer>(main, SCRIPT, args, keys)
   const [now, alive, incarnation, writes, rows = [], ended = [], after = null, next, nextOther, nextEnd] = answer
   calls.learn(incarnation, writes)
   const jobs: Aggregate[] = []

@@ -28,6 +28,7 @@ type Answer = readonly [
 export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Promise<BeatReply> {
   const { calls, line } = ledger
   const attempts = [...new Set(sent.attempts)]
+  const services = [...new Set(sent.services)]
   const args = [
     ...calls.history(),
     session.id,
@@ -35,11 +36,12 @@ export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Pro
     sent.room ? '1' : '0',
     sent.end ? '1' : '0',
     ...bucketArguments(sent.buckets),
-    ...listArguments([...new Set(sent.services)]),
+    ...listArguments(services),
     ...listArguments(attempts),
   ]
   const callMs = Math.min(calls.callMs, session.leaseMs / SHARE_OF_LEASE)
-  const answer = await calls.run<Answer>(line.connection, SCRIPT, args, callMs)
+  const keys = [`session:${session.id}`, ...services.map((service) => `due:${service}`)]
+  const answer = await calls.run<Answer>(line.connection, SCRIPT, args, keys, callMs)
   const [now, alive, incarnation, writes, known, running, nodes, next, nextOther, nextEnd] = answer
   calls.learn(incarnation, writes)
   const stops = new Map(running.map(([attemptId, stop]) => [attemptId, stop]))

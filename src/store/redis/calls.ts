@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { FleetcronError } from '../../errors.js'
 import { isUnknownScript, type RedisConnection, whyUnavailable } from './driver.js'
+import { FIXED_KEYS } from './scripts/shared.js'
 
 /** A script with the name by which servers know it. */
 export interface Script {
@@ -33,12 +34,14 @@ export class Calls {
   readonly place: string
   readonly callMs: number
   readonly #base: string
+  readonly #fixed: readonly string[]
   #seen = 0
   #incarnation = ''
   #candidate = randomUUID()
 
   constructor(options: { readonly base: string; readonly place: string; readonly callMs: number }) {
     this.#base = options.base
+    this.#fixed = FIXED_KEYS.map((key) => options.base + key)
     this.place = options.place
     this.callMs = options.callMs
   }
@@ -60,18 +63,21 @@ export class Calls {
     if (incarnation === this.#candidate) this.#candidate = randomUUID()
   }
 
+  /** Runs a script; `more` are the keys that it may use beside the fixed ones. */
   async run<T>(
     on: RedisConnection,
     { sha, text }: Script,
     args: readonly Argument[],
+    more: readonly string[] = [],
     callMs = this.callMs,
   ): Promise<T> {
+    const keys = more.length === 0 ? this.#fixed : [...this.#fixed, ...more.map((key) => this.#base + key)]
     return this.within(on, callMs, async () => {
       try {
-        return (await on.call('evalsha', [sha, 1, this.#base, ...args])) as T
+        return (await on.call('evalsha', [sha, keys.length, ...keys, ...args])) as T
       } catch (error) {
         if (!isUnknownScript(error)) throw error
-        return (await on.call('eval', [text, 1, this.#base, ...args])) as T
+        return (await on.call('eval', [text, keys.length, ...keys, ...args])) as T
       }
     })
   }

@@ -46,7 +46,7 @@ export async function commit(
   }
   let first: Answer | null = null
   for (const part of inParts(sound)) {
-    const answer = await calls.run<Answer>(main, SCRIPT, [
+    const args = [
       ...calls.history(),
       line.channel,
       line.self,
@@ -55,7 +55,8 @@ export async function commit(
       read,
       part.length,
       ...part.flatMap(({ change }) => changeArguments(change)),
-    ])
+    ]
+    const answer = await calls.run<Answer>(main, SCRIPT, args, keysOf(part, session))
     const [now, expired, incarnation, writes, fates = [], woken = []] = answer
     calls.learn(incarnation, Number(writes))
     if (first === null && expired === 1) return { expired: true, now: Number(now) }
@@ -94,6 +95,15 @@ function inParts(items: readonly Item[]): Item[][] {
     rows += size
   }
   return parts
+}
+
+function keysOf(part: readonly Item[], session: SessionRef): string[] {
+  const keys = new Set([`session:${session.id}`])
+  for (const { change } of part) {
+    keys.add(`due:${change.header.service}`)
+    if (change.runs.length > 0) keys.add(`runs:${change.job}`)
+  }
+  return [...keys]
 }
 
 function changeArguments(change: Change): Argument[] {
@@ -138,10 +148,20 @@ function writeArguments({ run, expect }: RunWrite): Argument[] {
   ]
 }
 
-/** What no script is to see. */
+/** What no script is to see: it would stop half-way. */
 function oddity(change: Change): string | null {
   const twice = repeated(change)
   if (twice !== null) return `The change names ${twice} twice.`
+  const { header, definition, runs, events } = change
+  const numbers = [
+    header.wakeAt ?? 0,
+    waitingTotal(header),
+    definition?.seq ?? 0,
+    definition?.enteredAt ?? 0,
+    ...runs.flatMap(({ run }) => [run.token, run.createdAt, run.endedAt ?? 0, run.position]),
+    ...events.map((event) => event.at),
+  ]
+  if (!numbers.every(Number.isFinite)) return 'A number in it is none.'
   const names = [change.job, ...change.runs.map(({ run }) => run.key)]
   return names.some((name) => name.includes('\0')) ? 'The name of a job or a run has a NUL in it.' : null
 }

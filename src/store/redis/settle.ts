@@ -20,13 +20,10 @@ export async function settle(ledger: Ledger, settlements: readonly Settlement[])
   const { calls, main, line } = ledger
   const results = new Map<Settlement, SettleResult>()
   for (const part of inParts(settlements)) {
-    const [incarnation, writes, words, woken] = await calls.run<Answer>(main, SCRIPT, [
-      ...calls.history(),
-      line.channel,
-      line.self,
-      part.length,
-      ...part.flatMap(settlementArguments),
-    ])
+    const args = [...calls.history(), line.channel, line.self, part.length, ...part.flatMap(settlementArguments)]
+    const sessions = new Set(part.flatMap(({ run }) => run.session ?? []))
+    const keys = [...sessions].map((session) => `session:${session}`)
+    const [incarnation, writes, words, woken] = await calls.run<Answer>(main, SCRIPT, args, keys)
     calls.learn(incarnation, writes)
     line.wake(woken)
     for (const [index, each] of part.entries()) results.set(each, RESULTS[words[index] ?? 'x'])

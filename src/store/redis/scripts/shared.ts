@@ -1,8 +1,29 @@
 import { WINDOW } from '../../../ledger/limits.js'
 
+/** Keys that every script names, so that a Cluster which moves their slot refuses it as a whole; the first one is read for the others. */
+export const FIXED_KEYS = [
+  'meta',
+  ...[
+    'head',
+    'tally',
+    'row',
+    'attempt',
+    'def',
+    'defs',
+    'live',
+    'time',
+    'ended',
+    'asked',
+    'event',
+    'happened',
+    'requested',
+  ],
+  ...['events', 'node', 'manifest', 'seen', 'last', 'holding', 'lost', 'jobs', 'retired', 'many'],
+] as const
+
 /**
- * What the scripts share. A script takes one key, the beginning of all keys of a fleet: it holds the hash tag, so that they
- * are in one slot. Arguments are read in order; an empty one stands for none. Rows are packed by MessagePack, which keeps
+ * What the scripts share. All keys of a fleet begin alike, with the hash tag: they are in one slot. A script is given the fixed
+ * ones and those of its sessions, services and jobs, as far as they are known. Arguments are read in order; an empty one stands for none. Rows are packed by MessagePack, which keeps
  * 53 bits of a number where Lua's own text of it, and cjson's, keep 14 digits; texts of the ledger stay as they came.
  *
  * | key | type | holds |
@@ -25,7 +46,7 @@ import { WINDOW } from '../../../ledger/limits.js'
  * | `jobs`, `retired`, `many` | by text | all jobs; retired ones of the store; ones with many definitions |
  */
 export const SHARED = String.raw`
-local base = KEYS[1]
+local base = string.sub(KEYS[1], 1, -5)
 local at = 0
 
 local function arg()

@@ -69,7 +69,7 @@ local function putRun(run, job, key, old, new, json, fate)
   end
   if not old or old.createdAt ~= new.createdAt then
     local createdAt = exact(new.createdAt)
-    redis.call('ZADD', base .. 'runs:' .. job, createdAt, key)
+    put(into(placed, 'runs:' .. job), createdAt, key)
     put(times, createdAt, run)
   end
   if old and isTerminal(old.state) then
