@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { resolveStore } from '../src/store/resolve.js'
-import { creation, event, fresh, header, queued, settlement } from '../src/testing/store/builders.js'
+import { change, creation, event, fresh, header, queued, settlement } from '../src/testing/store/builders.js'
 import { storeConformance } from '../src/testing/store/index.js'
 import { TestSession } from './postgres/session.js'
 import { Ear } from './redis/ear.js'
@@ -61,6 +61,43 @@ describe('a ledger in a Redis Cluster', () => {
       await store.close()
       await place.remove()
     }
+  })
+
+  it('is refused as a whole while its slot moves to another node, and goes on there', async () => {
+    const place = new RedisPlace(cluster)
+    const store = place.store('f')
+    await store.open()
+    const session = await TestSession.begin(store)
+    await session.commit(creation('c', 'billing:a', { runs: [fresh(queued('billing:a', 'k'))] }))
+    const read = await session.read('billing:a')
+    const before = await session.beat()
+
+    const masters = mastersOf(cluster)
+    const slot = await cluster.cluster('KEYSLOT', place.key('f', 'meta'))
+    const from = await holderOf(place.key('f', 'meta'))
+    const [source, target] = [masters[from], masters[(from + 1) % masters.length]]
+    if (!source || !target) throw new Error('there are three masters')
+    const [sourceId, targetId] = [String(await source.cluster('MYID')), String(await target.cluster('MYID'))]
+    await target.cluster('SETSLOT', slot, 'IMPORTING', sourceId)
+    await source.cluster('SETSLOT', slot, 'MIGRATING', targetId)
+    const keys = await source.cluster('GETKEYSINSLOT', slot, 1_000)
+    const move = async (key: string) => {
+      await source.call('MIGRATE', '127.0.0.1', target.options.port ?? 0, key, 0, 5_000)
+    }
+    // The one that holds the incarnation goes first.
+    const [meta = '', ...others] = keys.sort((a, b) => Number(b.endsWith(':meta')) - Number(a.endsWith(':meta')))
+    await move(meta)
+    const moving = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('is moving the slot of the ledger') }
+    await expect(session.beat()).rejects.toMatchObject(moving)
+    await expect(session.commit(change('c2', read))).rejects.toMatchObject(moving)
+    for (const key of others) await move(key)
+    for (const node of [target, source]) await node.cluster('SETSLOT', slot, 'NODE', targetId)
+
+    expect(await session.read('billing:a')).toEqual(read)
+    expect(await session.outcomes(change('c3', read))).toEqual(['won'])
+    expect(await session.beat()).toMatchObject({ known: true, alive: true, incarnation: before.incarnation })
+    await store.close()
+    await place.remove()
   })
 
   it('tells wakes across its nodes', async () => {

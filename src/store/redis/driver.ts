@@ -54,15 +54,17 @@ export function connectionLike(client: RedisClient, name: string): RedisConnecti
   })
 }
 
-/** What the server said, by the first word of its errors; what the operating system said, by its name; null for anything else. */
+/**
+ * What the server said, by the first word of its errors; what the operating system said, by its name; null for anything else.
+ * Before version 7 what goes wrong in a script, and in a Cluster what was tried in vain, stands at the end of a longer text.
+ */
 export function codeOf(error: unknown): string | null {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (typeof code === 'string') return code
   const text = typeof message === 'string' ? message : ''
-  // Before version 7 what goes wrong in a script stands at the end of a longer text.
-  return /^-?([A-Z]{2,}) /.exec(text)?.[1] === 'ERR' || !/^-?[A-Z]{2,} /.test(text)
-    ? (/: -([A-Z]{2,}) /.exec(text)?.[1] ?? null)
-    : (/^-?([A-Z]{2,}) /.exec(text)?.[1] ?? null)
+  const [, first] = /^-?([A-Z]{2,}) /.exec(text) ?? []
+  if (first !== undefined && first !== 'ERR') return first
+  return /(?:: -|Last error: \w+: )([A-Z]{2,}) /.exec(text)?.[1] ?? null
 }
 
 /** The script is not in the server's cache: it was flushed, or the server is another one. */
