@@ -36,6 +36,7 @@ export class Child {
   private readonly waiting: { event: string; resolve: (said: Said) => void; reject: (error: Error) => void }[] = []
   private readonly process: ChildProcess
   private log = ''
+  private isOver = false
   private readonly exit: Promise<unknown>
 
   constructor(script: string, config: NodeConfig) {
@@ -54,6 +55,7 @@ export class Child {
   async next(event: string): Promise<Said> {
     const found = this.said.find((one) => one.event === event)
     if (found !== undefined) return found
+    if (this.isOver) throw this.without(event)
     return new Promise((resolve, reject) => this.waiting.push({ event, resolve, reject }))
   }
 
@@ -79,14 +81,14 @@ export class Child {
   }
 
   private over(): void {
+    this.isOver = true
     for (const { event, reject } of this.waiting) {
-      if (!this.said.some((one) => one.event === event)) {
-        reject(
-          new Error(
-            `the process ended without '${event}'; it said ${JSON.stringify(this.said)} and logged:\n${this.log}`,
-          ),
-        )
-      }
+      if (!this.said.some((one) => one.event === event)) reject(this.without(event))
     }
+  }
+
+  private without(event: string): Error {
+    const said = JSON.stringify(this.said)
+    return new Error(`the process ended without '${event}'; it said ${said} and logged:\n${this.log}`)
   }
 }

@@ -15,7 +15,10 @@ export type Point = (typeof POINTS)[number]
 /** What a process of the test is told. */
 export interface NodeConfig {
   readonly name: string
+  /** URL of the ledger. */
   readonly ledger: string
+  /** Scenes that share a server do not share a ledger. */
+  readonly fleet: string
   readonly business: string
   readonly leaseMs: number
   readonly customers: number

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { sqlite } from '../../src/effect/sqlite/index.js'
 import { createFleet, type Run } from '../../src/index.js'
 import type { Store } from '../../src/store/port.js'
-import { createSqliteStore } from '../../src/store/sqlite/index.js'
+import { resolveStore } from '../../src/store/resolve.js'
 import type { NodeConfig, Point } from './config.js'
 
 /**
@@ -92,11 +92,9 @@ async function stop(graceMs: number): Promise<void> {
   process.disconnect?.()
 }
 
-const store = withPoints(
-  createSqliteStore({ path: config.ledger, fleet: 'process-test', driver: (path) => new Database(path) }),
-)
+const store = withPoints(await resolveStore(config.ledger, config.fleet))
 const fleet = createFleet({
-  fleet: 'process-test',
+  fleet: config.fleet,
   service: 'billing',
   store,
   effects: sqlite(database),
