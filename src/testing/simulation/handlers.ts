@@ -68,7 +68,7 @@ class Work {
     world.tally.count(`handler ${mode}`)
     run.signal.addEventListener('abort', () => {
       const { reason } = run.signal
-      this.#tell({ kind: 'handler-aborted', why: reason instanceof Error ? reason.name : String(reason) })
+      this.#tell({ kind: 'handler-aborted', why: String((reason as { why?: unknown }).why ?? reason) })
     })
     if (mode === 'throws-at-once') {
       this.#ended('threw')

@@ -21,6 +21,8 @@ export interface ProcessSeen {
   readonly kind: 'process'
   readonly process: string
   readonly what: 'started' | 'killed' | 'paused' | 'suspended' | 'resumed' | 'stopping' | 'stopped' | 'wall-stepped'
+  /** Of `stopping`: how long its handlers may go on. */
+  readonly graceMs?: number
 }
 
 /** A node leaves a job alone because of an error. */
@@ -183,4 +185,8 @@ export interface AskedSeen {
   /** What was answered: the key of a run, `ok`, `refused CODE` or `error CODE`. */
   readonly answer: string
   readonly data: string | null
+  /** When it was asked, true time. */
+  readonly askedAt: number
+  /** Key of the run that it is about. */
+  readonly run: string | null
 }

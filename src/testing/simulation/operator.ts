@@ -26,7 +26,9 @@ export class Operator {
     const request = `q${this.#requests}`
     const data = this.#random.chance(0.5) ? { n: this.#random.int(1, 9) } : undefined
     const send = (through: string, name: string, with_: unknown) =>
-      this.#send(through, command, job, name, with_, (commands) => this.#carryOut(commands, command, job, name, with_))
+      this.#send(through, command, job, name, with_, (commands, about) =>
+        this.#carryOut(commands, command, job, name, with_, about),
+      )
     send(node, request, data)
     if (!again) return
     // The caller has no answer, or does not wait for one: it asks again elsewhere, with the same key.
@@ -95,12 +97,14 @@ export class Operator {
     job: string,
     request: string,
     data: unknown,
-    act: (commands: Commands) => Promise<unknown>,
+    act: (commands: Commands, about: (run: string) => void) => Promise<unknown>,
   ): void {
     const living = this.#world.living.get(node)
     if (living?.process.state !== 'running') return
     this.#world.tally.count(`asked ${command}`)
     const process = living.process.name
+    const askedAt = this.#world.clock.now
+    let run: string | null = null
     const told = (answer: string) => {
       const text = data === undefined ? null : JSON.stringify(data)
       this.#world.report({
@@ -112,9 +116,14 @@ export class Operator {
         request,
         answer,
         data: text,
+        askedAt,
+        run,
       })
     }
-    act(living.node.commands).then(
+    const about = (key: string) => {
+      run = key
+    }
+    act(living.node.commands, about).then(
       (value) => told(typeof value === 'object' && value !== null && 'key' in value ? String(value.key) : 'ok'),
       (error) => told(`error ${(error as { code?: string }).code ?? error}`),
     )
@@ -126,6 +135,7 @@ export class Operator {
     job: string,
     key: string,
     data: unknown,
+    about: (run: string) => void,
   ): Promise<unknown> {
     const { ledger } = this.#world.witness
     switch (command) {
@@ -146,11 +156,17 @@ export class Operator {
       }
       case 'cancel': {
         const runs = [...ledger.live(job)]
-        return runs.length === 0 ? null : commands.cancel(this.#random.pick(runs))
+        if (runs.length === 0) return null
+        const run = this.#random.pick(runs)
+        about(run.key)
+        return commands.cancel(run)
       }
       case 'retry': {
         const runs = [...ledger.runs(job)].filter((run) => run.state === 'failed' || run.state === 'missed')
-        return runs.length === 0 ? null : commands.retry(this.#random.pick(runs))
+        if (runs.length === 0) return null
+        const run = this.#random.pick(runs)
+        about(run.key)
+        return commands.retry(run)
       }
     }
   }

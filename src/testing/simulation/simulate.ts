@@ -24,6 +24,10 @@ export interface SimulateOptions {
   readonly trace?: (line: string) => void
 }
 
+/** Every simulation decides at least so many, and goes on for so long at most to get there, milliseconds. */
+const OCCURRENCES_LEAST = 20
+const LONGER_MS = 60_000
+
 /** More events than any seed needs: virtual time that does not pass is a defect of its own. */
 const EVENTS_MOST = 400_000
 
@@ -32,20 +36,21 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const plan = planOf(seed)
   const { trace } = options
   trace?.(`seed ${seed} ${JSON.stringify({ ...plan, families: [...plan.families] })}`)
-  let checkers: Checkers | null = null
+  let watching: Checkers | null = null
   const report = (seen: Observation) => {
     trace?.(traceLine(plan.start, seen))
-    for (const violation of checkers?.see(seen) ?? []) trace?.(`!! ${violation.rule}: ${violation.what}`)
+    for (const violation of watching?.see(seen) ?? []) trace?.(`!! ${violation.rule}: ${violation.what}`)
   }
   const world = new World(plan, report)
-  checkers = new Checkers(world)
-  const failure = await play(world, plan)
+  const checkers = new Checkers(world)
+  watching = checkers
+  const failure = await play(world, plan, () => checkers.occurrences())
   const violations = [...checkers.end(), ...(failure ? [failure] : [])]
   const events = world.clock.turns
   return { seed, violations, occurrences: checkers.occurrences(), events, counts: world.tally.counts }
 }
 
-async function play(world: World, plan: Plan): Promise<Violation | null> {
+async function play(world: World, plan: Plan, occurrences: () => number): Promise<Violation | null> {
   const { clock } = world
   const operator = new Operator(world)
   if (plan.families.has('network')) {
@@ -56,7 +61,10 @@ async function play(world: World, plan: Plan): Promise<Violation | null> {
   for (const act of plan.acts) clock.at(plan.start + act.at, () => perform(world, operator, act))
   clock.at(plan.start + plan.chaosMs, () => calm(world, operator))
   try {
-    await clock.run(plan.start + plan.chaosMs + plan.calmMs, EVENTS_MOST)
+    const end = plan.start + plan.chaosMs + plan.calmMs
+    await clock.run(end, EVENTS_MOST)
+    // A simulation of which nothing was due for a while goes on until it is worth its while.
+    while (occurrences() < OCCURRENCES_LEAST && clock.now < end + LONGER_MS) await clock.run(clock.now + 2_000)
     return null
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -123,7 +123,7 @@ export class World {
     const one = this.living.get(name)
     if (!one || one.stopping || one.process.state !== 'running') return
     one.stopping = true
-    this.#process(one.process.name, 'stopping')
+    this.#process(one.process.name, 'stopping', graceMs)
     void one.node.stop({ graceMs }).then(() => {
       if (this.living.get(name) !== one) return
       one.process.kill()
@@ -245,9 +245,9 @@ export class World {
     })
   }
 
-  #process(process: string, what: Extract<Observation, { kind: 'process' }>['what']): void {
+  #process(process: string, what: Extract<Observation, { kind: 'process' }>['what'], graceMs?: number): void {
     if (what !== 'started') this.tally.count(`process ${what}`)
-    this.report({ kind: 'process', at: this.clock.now, process, what })
+    this.report({ kind: 'process', at: this.clock.now, process, what, ...(graceMs === undefined ? {} : { graceMs }) })
   }
 
   #world(what: Extract<Observation, { kind: 'world' }>['what'], detail: string): void {

@@ -1,3 +1,4 @@
+import type { Observation } from '../observations.js'
 import type { Checker, CheckerContext } from './checker.js'
 
 /**
@@ -7,10 +8,29 @@ import type { Checker, CheckerContext } from './checker.js'
 export function checkEffects({ truth, broken }: CheckerContext): Checker {
   /** The greatest token with which a fenced handler has been started, by resource. */
   const started = new Map<string, number>()
+  /** What the fence showed when an attempt was granted, where that was more than its token. */
+  const shownAtGrant = new Map<string, number>()
   const { business } = truth.world
+
+  /** Whoever ends a run whose handler goes on has shut it out before. */
+  const ended = (seen: Extract<Observation, { kind: 'effect' }>): void => {
+    const { plan } = truth.world
+    if (seen.job === null || seen.run === null || plan.families.has('business') || truth.restoredAt > 0) return
+    const grant = truth.grant(seen.job, seen.run, seen.token ?? 0)
+    const attempts = truth.ledger.run(seen.job, seen.run)?.attempts
+    const outcome = attempts?.find((one) => one.token === seen.token)?.outcome ?? null
+    if (!grant?.definition?.fence || outcome === null || outcome === 'lost') return
+    broken('S4', `${seen.key} was written with token ${seen.token} after its attempt had ended as ${outcome}`)
+  }
 
   return {
     see(seen) {
+      if (seen.kind === 'commit') {
+        for (const { job, key, after } of seen.rows) {
+          const shows = business.fences.get(after?.resource ?? '') ?? 0
+          if (after?.state === 'running' && shows > after.token) shownAtGrant.set(`${job}|${key}|${after.token}`, shows)
+        }
+      }
       if (seen.kind === 'handler-started') {
         const grant = truth.grant(seen.job, seen.key, seen.token)
         if (grant?.definition?.fence !== true) return
@@ -22,6 +42,10 @@ export function checkEffects({ truth, broken }: CheckerContext): Checker {
             `${seen.job}/${seen.key}#${seen.token} was started while the fence of ${resource} shows ${shows}`,
           )
         }
+        const shown = shownAtGrant.get(`${seen.job}|${seen.key}|${seen.token}`)
+        if (shown !== undefined) {
+          broken('S4', `${seen.job}/${seen.key}#${seen.token} was started although the fence had shown ${shown}`)
+        }
         started.set(resource, Math.max(started.get(resource) ?? 0, seen.token))
       }
       if (seen.kind === 'effect') {
@@ -31,6 +55,7 @@ export function checkEffects({ truth, broken }: CheckerContext): Checker {
             broken('S4', `${seen.key} was written with token ${seen.token} after ${newest} had started on ${resource}`)
           }
         }
+        ended(seen)
         if (seen.invoices > 1) broken('S5', `${seen.key} was written with ${seen.invoices} invoices`)
       }
       if (seen.kind === 'once' && seen.error === null) {

@@ -9,6 +9,7 @@ import { checkDefinitions } from './definitions.js'
 import { checkEffects } from './effects.js'
 import { checkLiveness } from './liveness.js'
 import { checkOutcomes } from './outcomes.js'
+import { checkOwners } from './owners.js'
 import { checkPlaces } from './places.js'
 import { checkPort } from './port.js'
 import { checkRequests } from './requests.js'
@@ -27,6 +28,7 @@ const ALL = [
   checkPlaces,
   checkWakes,
   checkBelief,
+  checkOwners,
   checkEffects,
   checkOutcomes,
   checkDefinitions,

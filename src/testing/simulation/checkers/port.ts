@@ -115,6 +115,8 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
   const headerAsSaid = (change: Change, seen: Seen<CommitSeen>): void => {
     const after = truth.ledger.job(change.job)
     const before = seen.jobs.find((one) => one.job === change.job)?.before
+    if (before && after && before.tally.settled !== after.tally.settled)
+      broken('L3', `a commit on ${change.job} changed its count of settlements`)
     if (after?.version !== change.id) broken('S10', `the version of ${change.job} is not the id of its change`)
     if (!sameFields(after?.header ?? null, change.header, 'wakeAt')) {
       broken('S7', `the header of ${change.job} is not what the commit said`)
@@ -166,6 +168,9 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
       }
     }
     for (const { job, before, after } of seen.jobs) {
+      const count = seen.rows.filter((row) => row.job === job).length
+      if (before && after && after.tally.settled !== before.tally.settled + count)
+        broken('L3', `${count} settlements of ${job} count from ${before.tally.settled} to ${after.tally.settled}`)
       if (before && after && before.version !== after.version)
         broken('L3', `a settlement changed the version of ${job}`)
       const [was, is] = [before?.header.wakeAt ?? null, after?.header.wakeAt ?? null]

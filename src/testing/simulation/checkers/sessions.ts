@@ -22,10 +22,13 @@ export function checkSessions({ truth, broken }: CheckerContext): Checker {
   }
 
   const renewed = (seen: AttendSeen | BeatSeen): void => {
-    const { id } = seen.session
+    const { id, leaseMs } = seen.session
     const before = leaseEnds.get(id)
-    leaseEnds.set(id, truth.sessions.get(id)?.leaseEnd ?? Number.NEGATIVE_INFINITY)
+    const leaseEnd = truth.ledger.session(id)?.leaseEnd ?? Number.NEGATIVE_INFINITY
+    leaseEnds.set(id, leaseEnd)
     if (!seen.reply.alive) return
+    if (leaseEnd !== seen.storeNow + leaseMs)
+      broken('S8', `session ${id} was renewed until ${leaseEnd} at ${seen.storeNow}`)
     if (ended.has(id)) broken('S8', `session ${id} was renewed although it had ended`)
     if (before !== undefined && before < seen.storeNow && held(id).length > 0) {
       broken('S8', `session ${id} was renewed ${seen.storeNow - before} ms after it had run out, holding runs`)
@@ -71,6 +74,13 @@ export function checkSessions({ truth, broken }: CheckerContext): Checker {
         renewed(seen)
         if (seen.kind === 'beat') compared(seen)
         for (const row of truth.ledger.sessions()) if (row.endedAt !== null) ended.add(row.session)
+      }
+      if (seen.kind === 'commit' || seen.kind === 'settle') {
+        for (const { session, leaseEnd } of truth.ledger.sessions()) {
+          const before = leaseEnds.get(session)
+          if (before !== undefined && before !== leaseEnd)
+            broken('S8', `a ${seen.kind} moved the end of session ${session} from ${before} to ${leaseEnd}`)
+        }
       }
       if (seen.kind === 'commit') {
         for (const { key, job, before, after } of seen.rows) {
