@@ -1,8 +1,8 @@
 // Plays the demonstration with one seed after the other and keeps its lines of JSON, each with its seed, in
 // examples/billing/results/<store>.jsonl: npm run demo:seeds -- --store postgres --seeds 1-10 [--restart-server]
-// Ends with code 1 at the first seed that goes wrong; its lines so far are kept.
+// Lines of other seeds that are there already are kept. Ends with code 1 at the first seed that goes wrong.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
@@ -20,10 +20,11 @@ if (first === undefined || !/^[a-z]+$/.test(values.store)) {
 }
 
 const demo = fileURLToPath(new URL('../examples/billing/demo.mjs', import.meta.url))
-const results = new URL('../examples/billing/results/', import.meta.url)
-mkdirSync(results, { recursive: true })
-const file = new URL(`${values.store}${values['restart-server'] ? '-restarted' : ''}.jsonl`, results)
-const lines = []
+const folder = new URL('../examples/billing/results/', import.meta.url)
+mkdirSync(folder, { recursive: true })
+const file = new URL(`${values.store}${values['restart-server'] ? '-restarted' : ''}.jsonl`, folder)
+const kept = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
+const results = new Map(kept.map((line) => [JSON.parse(line).seed, line]))
 for (let seed = Number(first); seed <= Number(last); seed++) {
   const words = ['--store', values.store, '--seed', String(seed), '--json']
   if (values['restart-server']) words.push('--restart-server')
@@ -38,7 +39,8 @@ for (let seed = Number(first); seed <= Number(last); seed++) {
     process.exit(1)
   }
   const { pids, ...result } = JSON.parse(line)
-  lines.push(JSON.stringify({ seed, ...result, processes: pids.length }))
-  console.log(lines.at(-1))
+  results.set(seed, JSON.stringify({ seed, ...result, processes: pids.length }))
+  console.log(results.get(seed))
+  const lines = [...results].sort(([a], [b]) => a - b).map(([, one]) => one)
   writeFileSync(file, `${lines.join('\n')}\n`)
 }
