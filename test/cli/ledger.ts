@@ -16,7 +16,6 @@ import {
   hello,
   queued,
   settlement,
-  stored,
 } from '../../src/testing/store/builders.js'
 
 export const FLEET = 'billing-test'
@@ -104,4 +103,4 @@ export class PreparedLedger {
   }
 }
 
-export { event, queued, stored }
+export { event, queued }

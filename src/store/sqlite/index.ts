@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { FleetcronError } from '../../errors.js'
-import type { Migratable } from '../migration.js'
+import type { Migratable, Migration } from '../migration.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
@@ -102,15 +102,15 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
     runs: (query) => read(() => runs(ledger, query)),
     events: (query) => read(() => events(ledger, query)),
     prune: (query) => write((at) => prune(ledger, query, at)),
-    migration: () =>
-      serial.run(async () => {
-        if (users > 0) return migration(connection)
-        // A look does not make the file.
-        const looked = new Connection({ path: existsSync(path) ? path : ':memory:', driver, now, busyMs })
-        await looked.open()
-        return migration(looked).finally(() => looked.close())
-      }),
+    migration: () => serial.run(() => (users > 0 ? migration(connection) : looked(options))),
   }
+}
+
+/** What a file holds that is not open. The look does not make it. */
+async function looked({ path, driver, busyMs = 2_000 }: SqliteStoreOptions): Promise<Migration> {
+  const connection = new Connection({ path: existsSync(path) ? path : ':memory:', driver, now: Date.now, busyMs })
+  await connection.open()
+  return migration(connection).finally(() => connection.close())
 }
 
 function absent(path: string): FleetcronError {
