@@ -90,7 +90,8 @@ export class TurnedPlaces {
     }
     let connected = 0
     return {
-      connect: (fleet) => this.#place.storeOn(turned(this.#pool(connected++), now), fleet),
+      // Ten thousand runs in one commit take a busy machine longer than a loop would wait.
+      connect: (fleet) => this.#place.storeOn(turned(this.#pool(connected++), now), fleet, { statementMs: 60_000 }),
       close: () => {},
       fullScans: () => scans(this.#place),
       spoil: async (fleet, job, row) => void (await this.#place.sql(SPOILS[row], [fleet, job])),

@@ -156,13 +156,17 @@ export class Calls {
   }
 }
 
-/** The session is left as it was: the time that a lock is waited for is put back with the end of each transaction. */
+/**
+ * What a message needs of its session, whatever the pool's or the server's settings are: short waits for locks, and a mode in
+ * which nothing is cut to fit and a backslash escapes. The session is left as it was.
+ */
 const BEGIN = [
-  'SET @fleetcron_wait = @@SESSION.innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1',
+  'SET @fleetcron_wait = @@SESSION.innodb_lock_wait_timeout, @fleetcron_mode = @@SESSION.sql_mode, ' +
+    "SESSION innodb_lock_wait_timeout = 1, SESSION sql_mode = 'STRICT_ALL_TABLES'",
   'SET TRANSACTION ISOLATION LEVEL READ COMMITTED',
   'START TRANSACTION',
 ]
-const RESTORE = 'SET SESSION innodb_lock_wait_timeout = @fleetcron_wait'
+const RESTORE = 'SET SESSION innodb_lock_wait_timeout = @fleetcron_wait, SESSION sql_mode = @fleetcron_mode'
 
 /** Gives what the statements, and those after them, have given. */
 async function transact(

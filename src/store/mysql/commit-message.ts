@@ -3,8 +3,11 @@ import type { SessionRef } from '../port.js'
 import type { ChangeRows } from './commit-rows.js'
 import {
   COMMIT_DEFINITIONS,
-  COMMIT_DEMAND,
+  COMMIT_DEMAND_ALIVE,
+  COMMIT_DEMAND_CHANGED,
+  COMMIT_DEMAND_FOREIGN,
   COMMIT_DEMAND_RUNS,
+  COMMIT_DEMAND_UNCHANGED,
   COMMIT_EVENTS,
   COMMIT_IN_TIME,
   COMMIT_JOBS,
@@ -28,35 +31,37 @@ export interface Item {
 export function messageOf(ledger: Ledger, session: SessionRef, deadline: number, items: readonly Item[]): string[] {
   const { calls } = ledger
   const all = (part: (rows: ChangeRows) => readonly Sql[]) => items.flatMap((item) => part(item.rows))
-  const versions = all(({ version }) => (version ? [version] : []))
-  const kept = all((each) => (each.kept ? [each.kept] : []))
-  const runs = all((each) => each.runNames)
+  const each = (part: (rows: ChangeRows) => Sql | null) => items.flatMap((item) => part(item.rows) ?? [])
+  const runs = all((rows) => rows.runNames)
   const about = {
     ...sessionParameters(ledger, session),
     jobs: jobsOf(items),
     deadline,
+    runs: orNone(runs),
   }
   const insert = (sql: string, list: readonly Sql[]) =>
     list.length === 0 ? [] : [calls.sql(sql, { rows: joined(list) })]
+  const expect = (sql: string, list: readonly Sql[]) =>
+    list.length === 0 ? [] : [calls.sql(sql, { ...about, expected: joined(list), count: list.length })]
   return [
     calls.sql(COMMIT_LOCK, about),
-    calls.sql(COMMIT_DEMAND, {
-      ...about,
-      expected: orNone(versions),
-      existing: versions.length,
-      kept: orNone(kept),
-      keeping: kept.length,
-    }),
-    ...(runs.length === 0
-      ? []
-      : [
-          calls.sql(COMMIT_DEMAND_RUNS, {
-            ...about,
-            runs: joined(runs),
-            expected: joined(all((each) => each.runsExpected)),
-            count: runs.length,
-          }),
-        ]),
+    calls.sql(COMMIT_DEMAND_ALIVE, about),
+    ...expect(
+      COMMIT_DEMAND_UNCHANGED,
+      each((rows) => rows.unchanged),
+    ),
+    ...expect(
+      COMMIT_DEMAND_CHANGED,
+      each((rows) => rows.changed),
+    ),
+    ...expect(
+      COMMIT_DEMAND_FOREIGN,
+      each((rows) => rows.foreign),
+    ),
+    ...expect(
+      COMMIT_DEMAND_RUNS,
+      all((rows) => rows.runsExpected),
+    ),
     ...insert(
       COMMIT_NEW_JOBS,
       all((each) => (each.isNew ? [each.job] : [])),

@@ -1,15 +1,18 @@
 import type { Change, RunWrite } from '../../ledger/types.js'
 import { waitingTotal } from '../guards.js'
-import { name, nameOrNull, rows, type Sql, type Value } from './literal.js'
+import { json, name, nameOrNull, rows, type Sql, type Value } from './literal.js'
 import { RUN_COLUMNS, runColumns, stopColumn } from './rows.js'
 
 /** The rows that one change writes, as parts of statements: made once, however often they are sent. */
 export interface ChangeRows {
   readonly isNew: boolean
   readonly job: Sql
-  readonly version: Sql | null
-  /** The definition in force, where the change brings none of that hash: it has to be the one that is. */
-  readonly kept: Sql | null
+  /** The job with its version as read, and the definition that the change leaves in force. */
+  readonly unchanged: Sql | null
+  /** The job with its version as read, where the change brings the definition itself, or that is known to be there. */
+  readonly changed: Sql | null
+  /** A new job's definition, where the change does not bring it. */
+  readonly foreign: Sql | null
   readonly freshRuns: readonly Sql[]
   readonly runs: readonly Sql[]
   readonly runNames: readonly Sql[]
@@ -19,8 +22,8 @@ export interface ChangeRows {
   readonly bytes: number
 }
 
-/** @throws DataError where a value cannot be kept */
-export function rowsOf(fleet: Sql, change: Change): ChangeRows {
+/** @throws DataError where a value cannot be kept; `isKnown`: the definition in force was looked up */
+export function rowsOf(fleet: Sql, change: Change, isKnown = false): ChangeRows {
   const job = name(change.job)
   const row = (...values: readonly (Value | Sql)[]) => rows([[fleet, job, ...values]])
   const pair = (...values: readonly (Value | Sql)[]) => rows([[job, ...values]])
@@ -28,19 +31,21 @@ export function rowsOf(fleet: Sql, change: Change): ChangeRows {
   const isFresh = ({ expect }: RunWrite) => expect === null
   const fresh = change.runs.filter(isFresh)
   const over = change.runs.filter((write) => !isFresh(write))
-  const brings = change.definition?.hash === change.header.definition
+  const definition = name(change.header.definition)
+  const brings = isKnown || change.definition?.hash === change.header.definition
   const made = {
     isNew: version === null,
     job: jobRow(fleet, job, change),
-    version: version === null ? null : pair(version),
-    kept: brings ? null : pair(name(change.header.definition)),
+    unchanged: version === null || brings ? null : pair(version, definition),
+    changed: version !== null && brings ? pair(version) : null,
+    foreign: version === null && !brings ? pair(definition) : null,
     freshRuns: fresh.map((write) => runRow(row, write)),
     runs: over.map((write) => runRow(row, write)),
     runNames: over.map(({ run }) => pair(name(run.key))),
     runsExpected: over.map(({ run, expect }) => pair(name(run.key), expect?.state ?? '', expect?.token ?? 0)),
     definitions: change.definition ? [definitionRow(row, change.definition)] : [],
     events: change.events.map((event) =>
-      rows([[fleet, name(event.id), event.at, name(event.job), event.kind, JSON.stringify(event)]]),
+      rows([[fleet, name(event.id), event.at, name(event.job), event.kind, json(event)]]),
     ),
   }
   const parts = [made.job, ...made.freshRuns, ...made.runs, ...made.definitions, ...made.events]
@@ -68,7 +73,7 @@ function jobRow(fleet: Sql, job: Sql, change: Change): Sql {
       failures,
       null,
       0,
-      JSON.stringify(header),
+      json(header),
     ],
   ])
 }
@@ -83,5 +88,5 @@ function runRow(row: Row, { run }: RunWrite): Sql {
 
 function definitionRow(row: Row, definition: NonNullable<Change['definition']>): Sql {
   const { hash, seq, enteredAt, content } = definition
-  return row(name(hash), seq, enteredAt, content.handler !== undefined, JSON.stringify(definition))
+  return row(name(hash), seq, enteredAt, content.handler !== undefined, json(definition))
 }

@@ -14,14 +14,25 @@ export const COMMIT_LOCK = lockJobs(LOCK_MS)
 
 const ALIVE = `(SELECT 1 FROM fleetcron_node WHERE fleet = :fleet AND session = :session AND ${IS_ALIVE})`
 
-/** Versions are as read, definitions in force are known, runs are in the state and with the token expected. */
-export const COMMIT_DEMAND = demand(`
-  ${ALIVE} IS NOT NULL
-  AND (SELECT COUNT(*) FROM fleetcron_job FORCE INDEX (PRIMARY)
-    WHERE fleet = :fleet AND job IN :jobs AND (job, version) IN (:expected)) = :existing
-  AND (SELECT COUNT(*) FROM fleetcron_job FORCE INDEX (PRIMARY)
-    WHERE fleet = :fleet AND job IN :jobs AND (job, definition) IN (:kept)) = :keeping`)
+/** The session is alive. */
+export const COMMIT_DEMAND_ALIVE = demand(`${ALIVE} IS NOT NULL`)
 
+/** Jobs have the version that was read, and the definition that is to stay in force. */
+export const COMMIT_DEMAND_UNCHANGED = demand(`
+  (SELECT COUNT(*) FROM fleetcron_job FORCE INDEX (PRIMARY)
+    WHERE fleet = :fleet AND job IN :jobs AND (job, version, definition) IN (:expected)) = :count`)
+
+/** Jobs have the version that was read; the definition comes with the change. */
+export const COMMIT_DEMAND_CHANGED = demand(`
+  (SELECT COUNT(*) FROM fleetcron_job FORCE INDEX (PRIMARY)
+    WHERE fleet = :fleet AND job IN :jobs AND (job, version) IN (:expected)) = :count`)
+
+/** Definitions of new jobs that do not bring them. */
+export const COMMIT_DEMAND_FOREIGN = demand(`
+  (SELECT COUNT(*) FROM fleetcron_definition FORCE INDEX (PRIMARY)
+    WHERE fleet = :fleet AND (job, hash) IN (:expected)) = :count`)
+
+/** Runs are in the state and have the token expected. */
 export const COMMIT_DEMAND_RUNS = demand(`
   (SELECT COUNT(*) FROM fleetcron_run FORCE INDEX (PRIMARY)
     WHERE fleet = :fleet AND (job, run_key) IN (:runs) AND (job, run_key, state, token) IN (:expected)) = :count`)

@@ -137,7 +137,7 @@ class Batch {
       const result = judge(item.change, found.of(item.change))
       if (result !== null) this.#results[item.place] = result
       // Its definition is known: it need not be the one in force any more.
-      return result === null ? { ...item, rows: { ...item.rows, kept: null } } : []
+      return result === null ? { ...item, rows: rowsOf(name(this.#ledger.fleet), item.change, true) } : []
     })
   }
 

@@ -28,6 +28,17 @@ export function literal(value: Value): string {
   throw new DataError(`The number ${value} is not a whole one.`)
 }
 
+/**
+ * JSON for a column: like any text, but with its backslashes, which it nearly always has, escaped. Only for messages that
+ * set the sql_mode, and so know that a backslash escapes.
+ */
+export function json(value: unknown): Sql {
+  const text = JSON.stringify(value)
+  return new Sql(PRINTABLE.test(text) ? `'${text.replace(/[\\']/g, '\\$&')}'` : literal(text))
+}
+
+const PRINTABLE = /^[\x20-\x7e]+$/
+
 function text(value: string): string {
   return PLAIN.test(value) ? `'${value.replaceAll("'", "''")}'` : `X'${Buffer.from(value).toString('hex')}'`
 }
@@ -48,19 +59,22 @@ export function nameOrNull(value: string | null): Sql | null {
   return value === null ? null : name(value)
 }
 
-/** A name as a key of maps: its column's bytes in digits, whatever they are. */
+/** A name as a key of maps: the bytes of its column, each a letter of latin1. Their order is that of the column. */
 export function nameKey(value: string): string {
-  return (isShort(value) ? Buffer.from(value) : foldedBytes(value)).toString('hex')
+  if (isShort(value)) return ASCII.test(value) ? value : Buffer.from(value).toString('latin1')
+  return foldedBytes(value).toString('latin1')
 }
+
+const ASCII = /^[\0-\x7f]*$/
 
 /** The same from the column. */
 export function columnKey(bytes: Buffer): string {
-  return bytes.toString('hex')
+  return bytes.toString('latin1')
 }
 
 /** A name by its key. */
 export function named(key: string): Sql {
-  return new Sql(`X'${key}'`)
+  return new Sql(PLAIN.test(key) ? text(key) : `X'${Buffer.from(key, 'latin1').toString('hex')}'`)
 }
 
 /** A name in full where its column has it so; otherwise what can be said of it. */
@@ -80,7 +94,7 @@ function foldedBytes(value: string): Buffer {
   return Buffer.concat([head, createHash('sha256').update(bytes).digest()])
 }
 
-/** The order of names in the database: that of their bytes, and of the digits of these. */
+/** The order of names in the database: that of their bytes. */
 export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

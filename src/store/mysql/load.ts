@@ -90,11 +90,15 @@ function runsOf(rows: readonly Row[]): { runs: Run[]; unreadable: Unreadable[] }
 
 /** Of each job, in order of entry. */
 function definitionsOf(jobs: readonly Aggregate[], rows: Rows) {
-  const inOrder = rows.toSorted((a, b) => integerAt(a, 3) - integerAt(b, 3))
+  const byJob = new Map<string, Row[]>()
+  for (const row of rows.toSorted((a, b) => integerAt(a, 3) - integerAt(b, 3))) {
+    const key = columnKey(bytesAt(row, 1))
+    byJob.set(key, [...(byJob.get(key) ?? []), row])
+  }
   const definitions = new Map<string, readonly StoredDefinition[]>()
   const unreadable: Unreadable[] = []
   for (const { job } of jobs.map(({ header }) => header)) {
-    const own = inOrder.filter((row) => columnKey(bytesAt(row, 1)) === nameKey(job))
+    const own = byJob.get(nameKey(job)) ?? []
     readOr(
       () =>
         void definitions.set(

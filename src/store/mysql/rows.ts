@@ -2,7 +2,7 @@ import type { Aggregate, Definition, JobHeader, LedgerEvent, Run, Stop, StoredDe
 import type { NodeHello, NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun } from '../readable.js'
 import type { Rows } from './calls.js'
-import { columnKey, nameColumn, nameOrNull, type Sql, type Value } from './literal.js'
+import { columnKey, json, nameColumn, nameOrNull, type Sql, type Value } from './literal.js'
 
 /** Rows as lists of bytes, and what they stand for. */
 
@@ -106,7 +106,7 @@ export function runColumns(run: Run): Readonly<Record<RunColumn, Value | Sql>> {
     holder: run.state === 'running' ? nameOrNull(run.session) : null,
     attempt: nameOrNull(run.attemptId),
     ended_at: isLive ? null : (run.endedAt ?? run.createdAt),
-    body: JSON.stringify(run),
+    body: json(run),
   }
 }
 
@@ -124,8 +124,8 @@ export const RUN_COLUMNS = [
 
 export type RunColumn = (typeof RUN_COLUMNS)[number]
 
-export function stopColumn(stop: Stop | null): string | null {
-  return stop === null ? null : JSON.stringify(stop)
+export function stopColumn(stop: Stop | null): Sql | null {
+  return stop === null ? null : json(stop)
 }
 
 /** @throws UnreadableRow */
@@ -151,9 +151,9 @@ interface Said extends Omit<NodeHello, 'manifest'> {
   readonly node: string
 }
 
-export function saidColumn(session: string, node: string, hello: NodeHello): string {
+export function saidColumn(session: string, node: string, hello: NodeHello): Sql {
   const { manifest: _, ...rest } = hello
-  return JSON.stringify({ session, node, ...rest } satisfies Said)
+  return json({ session, node, ...rest } satisfies Said)
 }
 
 /** From said, manifest, room, started, seen, lease end, ended. @throws UnreadableRow */

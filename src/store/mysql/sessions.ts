@@ -2,7 +2,7 @@ import { manifestId } from '../manifest.js'
 import type { NodeHello, SessionRef } from '../port.js'
 import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
-import { name } from './literal.js'
+import { json, name } from './literal.js'
 import type { Parameters } from './names.js'
 import { integerAt, numberAt, saidColumn, textAt } from './rows.js'
 import { NEXT_END, NEXT_WAKE } from './shared-statements.js'
@@ -29,7 +29,7 @@ export function helloParameters(session: SessionRef, hello: NodeHello): Paramete
     node: name(session.node),
     manifest_id: manifestId(hello.manifest),
     said: saidColumn(session.id, session.node, hello),
-    manifest: JSON.stringify(hello.manifest),
+    manifest: json(hello.manifest),
   }
 }
 

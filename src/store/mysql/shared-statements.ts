@@ -41,13 +41,13 @@ export const SELF = `
 const WAITS = `FROM fleetcron_run w FORCE INDEX (run_live) WHERE w.fleet = :fleet AND w.live_job = j.job AND w.place = 0`
 
 function waits(lane: Lane, letter: string): string {
-  return `IF((SELECT 1 ${WAITS} AND w.lane = '${lane}' LIMIT 1) IS NULL, '', '${letter}')`
+  return `IF((SELECT 1 ${WAITS} AND w.lane = '${lane}' LIMIT 1) IS NULL, NULL, '${letter}')`
 }
 
-/** Letters of the lanes in which runs of the job wait. */
+/** Letters of the lanes in which runs of the job wait. No text is empty here: there are modes in which that is NULL. */
 const LANES_WITH_RUNS = `
-  IF((SELECT 1 ${WAITS} LIMIT 1) IS NULL, '',
-    CONCAT(${waits('schedule', 's')}, ${waits('manual', 'm')}, ${waits('backlog', 'b')}))`
+  IF((SELECT 1 ${WAITS} LIMIT 1) IS NULL, NULL,
+    CONCAT_WS('-', ${waits('schedule', 's')}, ${waits('manual', 'm')}, ${waits('backlog', 'b')}))`
 
 export const LETTERS: Readonly<Record<string, Lane>> = { s: 'schedule', m: 'manual', b: 'backlog' }
 
