@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { chargeAt } from '../examples/billing/provider/client.js'
+import { type Fault, Provider } from '../examples/billing/provider/server.js'
+import type { EffectClock } from '../src/effect/port.js'
+import { sqlite } from '../src/effect/sqlite/index.js'
+import { attemptOf } from './effect/business-folder.js'
+
+/** Shorter than the provider's slow answer. */
+const TIMEOUT_MS = 700
+const CHARGE = { reference: 'charge:42:2026-11', amount: 1_250, currency: 'EUR' }
+
+/** Pauses end at once, time-outs are real. */
+const clock: EffectClock = {
+  monotonic: () => performance.now(),
+  random: Math.random,
+  after(delayMs, fn) {
+    const timer = setTimeout(fn, delayMs === TIMEOUT_MS ? delayMs : 0)
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
+let folder: string
+let provider: Provider
+let business: Database.Database
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fleetcron-provider-'))
+  provider = await Provider.start({ file: join(folder, 'provider.db'), keepMs: 60_000 })
+  business = new Database(join(folder, 'business.db'))
+  await sqlite(business).ensure()
+})
+afterEach(async () => {
+  await provider.stop()
+  business.close()
+  rmSync(folder, { recursive: true })
+})
+
+function charges(): unknown[] {
+  const book = new Database(join(folder, 'provider.db'), { readonly: true })
+  try {
+    return book.prepare('SELECT reference, amount, currency FROM charge').all()
+  } finally {
+    book.close()
+  }
+}
+
+const charging = (over: object = {}) => {
+  const run = attemptOf(sqlite(business, { clock }))
+  return run.call(CHARGE.reference, { ...chargeAt(provider.url, CHARGE), timeout: TIMEOUT_MS, ...over })
+}
+
+describe('a charge at a real provider', () => {
+  test.each<Fault>(['answer-lost', 'slow', 'error-after', 'reset', 'error-before'])(
+    'is one charge under %s',
+    async (fault) => {
+      provider.fault(fault)
+      // An answer that nobody can find yet is waited for until its sender cannot be sending any more; here that is at once.
+      const over = fault === 'reset' || fault === 'error-before' ? { find: undefined } : {}
+      const made = await charging(over)
+      expect(made).toMatchObject(CHARGE)
+      expect(await charging()).toEqual(made)
+      expect(charges()).toEqual([CHARGE])
+    },
+  )
+
+  test('is one charge under all of them, one after the other, by its key alone', async () => {
+    for (const fault of ['reset', 'error-before', 'answer-lost', 'error-after', 'slow'] as const) provider.fault(fault)
+    expect(await charging({ find: undefined })).toMatchObject(CHARGE)
+    expect(charges()).toEqual([CHARGE])
+  })
+
+  test('that is declined moves nothing, and stays declined', async () => {
+    provider.fault('declined')
+    for (const _ of [1, 2]) {
+      await expect(charging()).rejects.toMatchObject({ code: 'EFFECT_REJECTED', message: 'card declined' })
+    }
+    expect(charges()).toEqual([])
+  })
+
+  test('whose key was used by somebody else with another body is rejected', async () => {
+    const options = chargeAt(provider.url, { ...CHARGE, amount: 1 })
+    await attemptOf(sqlite(business, { clock })).call('another', { ...options, timeout: TIMEOUT_MS })
+    const key = business.prepare(`SELECT idempotency_key FROM fleetcron_effect WHERE key = 'another'`).pluck().get()
+    const response = await fetch(`${provider.url}/charges`, {
+      method: 'POST',
+      headers: { 'Idempotency-Key': String(key) },
+      body: JSON.stringify(CHARGE),
+    })
+    expect(response.status).toBe(409)
+    expect(charges()).toHaveLength(1)
+  })
+})
