@@ -115,7 +115,7 @@ function withHooks<Tx>(adapter: EffectAdapter<Tx>, reach: (point: string) => voi
   if (adapter.sync) {
     return {
       ...adapter,
-      transaction(fn) {
+      transaction<R>(fn: (tx: Tx) => R): R {
         before()
         const value = adapter.transaction((tx) => {
           const made = fn(tx)
@@ -129,7 +129,7 @@ function withHooks<Tx>(adapter: EffectAdapter<Tx>, reach: (point: string) => voi
   }
   return {
     ...adapter,
-    async transaction(fn) {
+    async transaction<R>(fn: (tx: Tx) => Promise<R>): Promise<R> {
       before()
       const value = await adapter.transaction(async (tx) => {
         const made = await fn(tx)

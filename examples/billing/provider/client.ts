@@ -14,8 +14,8 @@ export function chargeAt(provider: string, input: ChargeRequest): CallOptions<Ch
         body: JSON.stringify(input),
         signal,
       })
-      const answer = await response.json()
-      if (response.status === 402 || response.status === 409) throw new Rejected(answer.error, answer)
+      const answer = (await response.json()) as Charge & { readonly error?: string }
+      if (response.status === 402 || response.status === 409) throw new Rejected(answer.error ?? 'rejected', answer)
       if (!response.ok) throw new Error(`the provider answered ${response.status}`)
       return answer
     },
