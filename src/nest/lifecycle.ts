@@ -30,9 +30,12 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   async onApplicationBootstrap(): Promise<void> {
     if (this.options.fleet === null) return
     if (this.options.shutdown === 'sigterm') process.once('SIGTERM', this.terminate)
-    else if (!this.options.isSolo) this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
     await this.start()
     this.setup.applicationIsUp()
+    // Whoever has no application yet cannot have enabled its hooks: what the start takes does not count.
+    if (this.options.shutdown === 'hooks' && !this.options.isSolo) {
+      this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
+    }
   }
 
   async onModuleDestroy(): Promise<void> {
