@@ -1,3 +1,6 @@
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
 /**
  * Counts what goes to the server, at the drivers: one for each query, command or request that is sent; of a SQLite file each
  * transaction. To be called before a store is opened. Returns how many there were.
@@ -16,11 +19,6 @@ export async function countStatements(): Promise<() => number> {
       if (counts(args[0])) counted()
       return before.apply(this, args)
     }
-  }
-  const { fetch } = globalThis
-  globalThis.fetch = (...args) => {
-    counted()
-    return fetch(...args)
   }
   return () => count
 }
@@ -44,7 +42,14 @@ const METHODS: readonly Method[] = [
     find: async () => (await load('better-sqlite3')).prototype,
     counts: (sql) => String(sql).startsWith('BEGIN'),
   },
-  { name: 'query', find: async () => (await load('mysql2')).Connection.prototype, counts: () => true },
-  { name: 'execute', find: async () => (await load('mysql2')).Connection.prototype, counts: () => true },
+  { name: 'query', find: mysqlConnection, counts: () => true },
+  { name: 'execute', find: mysqlConnection, counts: () => true },
   { name: 'sendCommand', find: async () => (await load('ioredis')).Redis.prototype, counts: () => true },
+  { name: 'end', find: async () => (await load('node:http')).ClientRequest.prototype, counts: () => true },
 ]
+
+/** What every kind of its connections inherits from; the package shows none of them by name. */
+async function mysqlConnection(): Promise<Prototype> {
+  const require = createRequire(import.meta.url)
+  return require(join(dirname(require.resolve('mysql2')), 'lib', 'base', 'connection.js')).prototype
+}

@@ -10,10 +10,9 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** With as many digits as its size deserves: a bench knows no more. */
+/** With three digits: a bench knows no more. */
 export function rounded(value: number): number {
-  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
-  return Number(value.toFixed(digits))
+  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))
 }
 
 /** Milliseconds since the epoch, with fractions: the same on every process of a machine. */

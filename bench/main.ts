@@ -73,7 +73,11 @@ async function measure(store: string, { scale, only }: Options, script: string):
   const ground = await CONTESTANTS[store]?.()
   if (ground === undefined) throw new Error(`There is no store ${store}.`)
   let fleets = 0
-  const stage: Stage = { script, url: ground.url, scale, fleet: () => `bench-${++fleets}` }
+  const place = async () => {
+    const fleet = `bench-${++fleets}`
+    return { fleet, url: await ground.storeOf(fleet) }
+  }
+  const stage: Stage = { script, scale, place }
   const measures = {
     throughput: () => measureThroughput(stage, ground.floor),
     delay: () => measureStartDelay(stage),

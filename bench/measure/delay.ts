@@ -12,16 +12,19 @@ export async function measureStartDelay(
 ): Promise<{ readonly startDelayP50Ms: number; readonly startDelayP99Ms: number }> {
   const { ticks } = stage.scale
   const jobs = [{ prefix: 'tick', count: JOBS, cron: '* * * * * *' }]
-  const starts = await startsOf(stage, { url: stage.url, fleet: stage.fleet(), jobs }, ticks * 1_000)
+  const starts = await startsOf(stage, { ...(await stage.place()), jobs }, ticks * 1_000)
   const delays = starts.map(({ atMs, dueMs }) => atMs - dueMs)
   return { startDelayP50Ms: percentile(delays, 0.5), startDelayP99Ms: percentile(delays, 0.99) }
 }
 
+/** From burst to burst. */
+const PERIOD_MS = 10_000
+
 /** How long after an instant at which so many jobs are due the last of them is started. */
 export async function measureBurst(stage: Stage): Promise<{ readonly burst1000LastStartMs: number }> {
   const { burstJobs, bursts } = stage.scale
-  const jobs = [{ prefix: 'burst', count: burstJobs, cron: '*/5 * * * * *' }]
-  const starts = await startsOf(stage, { url: stage.url, fleet: stage.fleet(), jobs }, bursts * 5_000)
+  const jobs = [{ prefix: 'burst', count: burstJobs, cron: '*/10 * * * * *' }]
+  const starts = await startsOf(stage, { ...(await stage.place()), jobs }, bursts * PERIOD_MS)
   const byInstant = new Map<number, number[]>()
   for (const { atMs, dueMs } of starts) byInstant.set(dueMs, [...(byInstant.get(dueMs) ?? []), atMs - dueMs])
   const whole = [...byInstant.values()].filter((delays) => delays.length === burstJobs)

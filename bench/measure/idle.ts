@@ -22,7 +22,7 @@ export async function measureIdle(
 async function idle(stage: Stage, count: number): Promise<number> {
   const { idleMs } = stage.scale
   const jobs = [{ prefix: 'daily', count, cron: 'daily' as const }]
-  const plan = { url: stage.url, fleet: stage.fleet(), jobs }
+  const plan = { ...(await stage.place()), jobs }
   return withProcesses(stage.script, 2, async (nodes) => {
     for (const node of nodes) await node.node(plan)
     await pause(Math.min(SETTLING_MS, idleMs))

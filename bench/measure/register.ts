@@ -9,7 +9,7 @@ export async function measureRegistration(
   const jobs = [{ prefix: 'daily', count: stage.scale.registeredJobs, cron: 'daily' as const }]
   const all: { readonly ms: number; readonly rssMb: number }[] = []
   for (let round = 0; round < stage.scale.rounds; round += 1) {
-    const plan = { url: stage.url, fleet: stage.fleet(), jobs }
+    const plan = { ...(await stage.place()), jobs }
     all.push(...(await withProcesses(stage.script, 1, (nodes) => Promise.all(nodes.map((node) => node.node(plan))))))
   }
   return {

@@ -4,9 +4,7 @@ import type { Scale } from '../scale.js'
 export interface Stage {
   /** Script of a node process. */
   readonly script: string
-  /** What fleets are given as their store. */
-  readonly url: string
   readonly scale: Scale
-  /** A name for a fleet that nobody has used. */
-  fleet(): string
+  /** A fleet of a name that nobody has used, and its store. */
+  place(): Promise<{ readonly fleet: string; readonly url: string }>
 }

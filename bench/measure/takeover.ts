@@ -44,8 +44,9 @@ interface Victim {
 }
 
 async function makeVictim(stage: Stage, survivor: NodeProcess): Promise<Victim> {
-  const fleet = stage.fleet()
-  const plan = { url: stage.url, fleet, jobs: [{ prefix: 'long', count: 1, cron: null, isLong: true }] }
+  const place = await stage.place()
+  const { fleet } = place
+  const plan = { ...place, jobs: [{ prefix: 'long', count: 1, cron: null, isLong: true }] }
   const node = await NodeProcess.start(stage.script)
   await node.node(plan)
   await node.ask({ do: 'trigger', fleet, job: 'long0' })

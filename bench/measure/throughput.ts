@@ -78,7 +78,7 @@ async function workedOff(
   total: number,
   fill: (asker: NodeProcess, plan: FleetPlan) => Promise<unknown>,
 ): Promise<number> {
-  const plan: FleetPlan = { url: stage.url, fleet: stage.fleet(), jobs: [jobs], maxRuns: MAX_RUNS }
+  const plan: FleetPlan = { ...(await stage.place()), jobs: [jobs], maxRuns: MAX_RUNS }
   return withProcesses(stage.script, 4, async ([asker, ...nodes]) => {
     if (asker === undefined) throw new Error('There is no process to ask.')
     await asker.node({ ...plan, attends: false })
