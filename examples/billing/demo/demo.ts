@@ -16,9 +16,6 @@ import { Story } from './story.js'
 
 /** Two seconds, so that one can watch a takeover; a lease is ten seconds unless a fleet says otherwise. */
 const LEASE_MS = 2_000
-const DEADLINE_MS = 88_000
-/** So much longer where the ledger's server is away meanwhile. */
-const OUTAGE_MS = 30_000
 /** A kill after some and before all invoices needs two. */
 const FEWEST_CUSTOMERS = 2
 /** More could not be billed within the two seconds of a period. */
@@ -64,11 +61,9 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     logs: options.keep === null ? null : join(folder, 'logs'),
     heard: (heard) => story.hear(heard),
   })
-  const deadlineMs = DEADLINE_MS + (options.restartServer ? OUTAGE_MS : 0)
-  const deadline = setTimeout(
-    () => stage.fail(new DemoFailure(`not finished within ${deadlineMs / 1000} s`)),
-    deadlineMs,
-  )
+  const { withinMs } = options
+  const tooLate = () => stage.fail(new DemoFailure(`not finished within ${withinMs / 1000} s`))
+  const deadline = setTimeout(tooLate, withinMs)
   const cleanUp = () => {
     if (options.keep === null) rmSync(folder, { recursive: true, force: true })
   }

@@ -10,6 +10,8 @@ export interface DemoOptions {
   /** `sqlite`, a store whose server is started, or a URL. */
   readonly store: string
   readonly restartServer: boolean
+  /** Milliseconds after which it gives up. */
+  readonly withinMs: number
 }
 
 export const USAGE = `npm run demo -- [options]
@@ -17,6 +19,7 @@ export const USAGE = `npm run demo -- [options]
   --seed <n>              chooses whom the faults strike, and when; a random one by default
   --keep <folder>         leaves the two databases and the nodes' logs there
   --json                  ends with one line of JSON
+  --within <seconds>      gives up after so long: 88, and 30 more with --restart-server
   --store <name or URL>   where the ledger is: sqlite, or postgres, mariadb, redis, remote on a server that is started
   --restart-server        kills the ledger's server too, in mid-period, and starts it again
   --plain                 the same faults without Fleetcron: @nestjs/schedule and an expiring lock`
@@ -50,6 +53,7 @@ export function readOptions(args: readonly string[], randomSeed: number): DemoOp
     plain,
     store,
     restartServer,
+    withinMs: readSeconds(values.within, restartServer) * 1_000,
   }
 }
 
@@ -66,14 +70,26 @@ function parse(args: readonly string[]) {
         plain: { type: 'boolean' },
         store: { type: 'string' },
         'restart-server': { type: 'boolean' },
+        within: { type: 'string' },
         help: { type: 'boolean' },
       },
     })
   } catch (error) {
     const [sentence] = String((error as Error).message).split(/\. |\n/)
-    const known = '--customers, --seed, --keep, --json, --store, --restart-server, --plain and --help'
+    const known = '--customers, --seed, --keep, --json, --store, --restart-server, --within, --plain and --help'
     throw new UsageError(`${sentence}. Known are ${known}.`)
   }
+}
+
+/** The usual time suits a machine that has little else to do. */
+const USUAL_S = 88
+/** So much longer where the ledger's server is away meanwhile. */
+const OUTAGE_S = 30
+
+function readSeconds(text: string | undefined, restartServer: boolean): number {
+  if (text === undefined) return USUAL_S + (restartServer ? OUTAGE_S : 0)
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new UsageError(`--within '${text}' is not a whole number of seconds from 1 to 9999`)
 }
 
 function readSeed(text: string): number {
