@@ -19,18 +19,27 @@ export type Fate =
 export interface FatefulProxy extends Way {
   /** How many requests met which fate. */
   readonly met: ReadonlyMap<Fate, number>
+  /** Resolves when nothing is on its way. */
+  idle(): Promise<void>
 }
 
-/** A proxy that deals out fates by the method of the port. */
-export async function startProxy(target: string, fate: (method: string) => Fate): Promise<FatefulProxy> {
+/** A proxy that deals out fates by the method of the port; until a fate is known, the request waits on its way. */
+export async function startProxy(
+  target: string,
+  fate: (method: string) => Fate | Promise<Fate>,
+): Promise<FatefulProxy> {
   const met = new Map<Fate, number>()
-  const server = createServer((asked, answer) => void pass(asked, answer))
+  const passing = new Set<Promise<unknown>>()
+  const server = createServer((asked, answer) => {
+    const passed = pass(asked, answer).finally(() => passing.delete(passed))
+    passing.add(passed)
+  })
   const pass = async (asked: IncomingMessage, answer: ServerResponse) => {
     const method = asked.url?.split('/').at(-1) ?? ''
     const parts: Buffer[] = []
     for await (const part of asked as AsyncIterable<Buffer>) parts.push(part)
     const forward = () => send(target, asked, Buffer.concat(parts))
-    const what = method === 'wakes' ? 'once' : fate(method)
+    const what = method === 'wakes' ? 'once' : await fate(method)
     met.set(what, (met.get(what) ?? 0) + 1)
     if (what === 'lost') return answer.destroy()
     const first = forward()
@@ -57,6 +66,7 @@ export async function startProxy(target: string, fate: (method: string) => Fate)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     met,
+    idle: async () => void (await Promise.all(passing)),
     end: async () => {
       server.closeAllConnections()
       server.close()

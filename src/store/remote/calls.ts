@@ -23,8 +23,9 @@ import {
   text,
   whole,
   wholeFrom,
+  word,
 } from './checks.js'
-import { change, runState, settlement } from './shapes.js'
+import { change, settlement } from './shapes.js'
 
 /** One method of the port: what its body has to be, and how it is carried out. Its result is plain JSON. */
 export interface Call {
@@ -77,7 +78,7 @@ const beforeEvent = shape<NonNullable<EventsQuery['before']>>({ at: whole, id: t
 
 const runsQuery = shape<RunsQuery>({
   job: optional(text),
-  states: optional(list(runState)),
+  states: optional(list(word)),
   before: optional(beforeRun),
   limit: LIMIT,
 })

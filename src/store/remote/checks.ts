@@ -4,7 +4,10 @@
  */
 export type Check = (value: unknown, at: string) => void
 
-/** One check for each field of a type: a field that is added to the port and forgotten here does not compile. */
+/**
+ * One check for each field of a type: a field that is added to the port and forgotten here does not compile. One that is
+ * added after a release is `optional`, since nodes of the version before do not send it.
+ */
 export type Checks<T> = { readonly [Field in keyof T]-?: Check }
 
 /** What arrived is not what the port speaks; the message says where, and shows nothing of it. */
@@ -37,6 +40,11 @@ export function wholeFrom(least: number, most: number): Check {
     const isInRange = Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
     if (!isInRange) fail(at, `a whole number from ${least} to ${most}`)
   }
+}
+
+/** A machine word: a newer node may have some that this version has not, and a store keeps them as they are. */
+export const word: Check = (value, at) => {
+  if (typeof value !== 'string' || !/^[a-z][a-z-]{0,40}$/.test(value)) fail(at, 'a word of small letters')
 }
 
 export function oneOf(...words: readonly string[]): Check {

@@ -15,17 +15,27 @@ import type {
   Stop,
   StoredDefinition,
 } from '../../ledger/types.js'
-import { type Check, finite, flag, list, oneOf, optional, orNull, shape, text, whole, wholeFrom } from './checks.js'
+import {
+  type Check,
+  finite,
+  flag,
+  list,
+  oneOf,
+  optional,
+  orNull,
+  shape,
+  text,
+  whole,
+  wholeFrom,
+  word,
+} from './checks.js'
 
 /** The ledger's rows as they may arrive from a node. */
 
-const LANE = oneOf('schedule', 'manual', 'backlog')
-const STATE = oneOf('queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'missed')
-const OUTCOME = oneOf('succeeded', 'failed', 'timed-out', 'cancelled', 'handed-back', 'lost')
 const FAILURES = oneOf('reset', 'count', 'keep')
 const COUNT = wholeFrom(0, Number.MAX_SAFE_INTEGER)
 
-const stop = shape<Stop>({ kind: oneOf('cancel', 'replace'), at: finite, by: text, why: orNull(text) })
+const stop = shape<Stop>({ kind: word, at: finite, by: text, why: orNull(text) })
 
 const attempt = shape<Attempt>({
   id: text,
@@ -34,16 +44,16 @@ const attempt = shape<Attempt>({
   token: COUNT,
   startedAt: finite,
   endedAt: orNull(finite),
-  outcome: orNull(OUTCOME),
+  outcome: orNull(word),
   note: orNull(text),
 })
 
 const run = shape<Run>({
   job: text,
   key: text,
-  cause: oneOf('schedule', 'catch-up', 'backfill', 'manual'),
-  lane: LANE,
-  state: STATE,
+  cause: word,
+  lane: word,
+  state: word,
   reason: orNull(text),
   covers: orNull(shape<Covers>({ from: text, to: text, count: COUNT })),
   scheduledAt: finite,
@@ -72,7 +82,7 @@ const run = shape<Run>({
   error: orNull(shape<RunError>({ name: text, message: text, stack: orNull(text) })),
 })
 
-const zoned = { timeZone: text, dstGap: oneOf('next', 'skip') }
+const zoned = { timeZone: text, dstGap: word }
 const cron = shape<{ cron: string; timeZone: string; dstGap: string }>({ cron: text, ...zoned })
 const at = shape<{ at: string; timeZone: string; dstGap: string }>({ at: text, ...zoned })
 const every = shape<{ every: number }>({ every: finite })
@@ -87,8 +97,8 @@ const definition = shape<Definition>({
   schedule: orNull(schedule),
   concurrency: finite,
   queue: finite,
-  overlap: oneOf('skip', 'wait', 'merge', 'replace'),
-  catchUp: shape<CatchUp>({ policy: oneOf('merge', 'each', 'skip'), withinMs: orNull(finite), most: finite }),
+  overlap: word,
+  catchUp: shape<CatchUp>({ policy: word, withinMs: orNull(finite), most: finite }),
   retry: shape<Retry>({ limit: finite, delayMs: finite, factor: finite, maxDelayMs: finite }),
   recover: finite,
   timeoutMs: orNull(finite),
@@ -119,7 +129,7 @@ const header = shape<JobHeader>({
   wakeAt: orNull(whole),
   lastToken: COUNT,
   waiting: shape<JobHeader['waiting']>({ schedule: COUNT, manual: COUNT, backlog: COUNT }),
-  turn: LANE,
+  turn: word,
   position: whole,
   pause: orNull(shape<Pause>({ since: finite, until: orNull(finite), by: text, why: orNull(text) })),
   retired: flag,
@@ -130,14 +140,13 @@ const event = shape<LedgerEvent>({
   id: text,
   at: whole,
   job: text,
-  // Whatever a newer node may come to write: a store keeps the word and asks nothing of it.
-  kind: text,
+  kind: word,
   by: text,
   why: orNull(text),
   data: orNull(text),
 })
 
-const expected = shape<NonNullable<RunWrite['expect']>>({ state: STATE, token: COUNT })
+const expected = shape<NonNullable<RunWrite['expect']>>({ state: word, token: COUNT })
 
 export const change = shape<Change>({
   id: text,
@@ -161,5 +170,3 @@ export const settlement = shape<Settlement>({
   succeededUntil: orNull(whole),
   tokenFloor: orNull(COUNT),
 })
-
-export const runState = STATE
