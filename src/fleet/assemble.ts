@@ -11,6 +11,7 @@ import { Looker } from './looker.js'
 import { Membership } from './membership.js'
 import type { HostedJob, NodeOptions } from './node.js'
 import { FLEET_DEFAULTS } from './options.js'
+import { Outage } from './outage.js'
 import type { NodeFacts, Parts } from './parts.js'
 import { Remarks } from './remarks.js'
 import { Retention } from './retention.js'
@@ -45,6 +46,7 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.beats = new Beats(parts)
   parts.remarks = new Remarks(parts)
   parts.retention = new Retention(parts)
+  parts.outage = new Outage(parts)
   events.on('store-back', () => {
     parts.settling.nudge()
     parts.looker.nudge()

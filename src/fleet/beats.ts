@@ -156,6 +156,7 @@ export class Beats {
     this.compareStrays(session, reply.strays, sent)
     definitions.sawNodes(reply.nodes, reply.now)
     looker.hint(reply)
+    this.parts.outage.refreshIfDue()
     if (membership.wantsManifests) looker.request()
   }
 

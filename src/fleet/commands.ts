@@ -191,7 +191,8 @@ export class Commands {
       throw new FleetcronError('OPTION_INVALID', `The store refused a change of job '${change.job}': ${result.why}`)
     }
     if (result?.outcome !== 'won') return false
-    const { looker, membership } = this.parts
+    const { looker, membership, outage } = this.parts
+    outage.sawHeader(change.header)
     const { buckets, graceMs } = membership.mine()
     const { wakeAt, bucket } = change.header
     if (wakeAt !== null) looker.wakeBy(change.job, buckets.has(bucket) ? wakeAt : wakeAt + graceMs)

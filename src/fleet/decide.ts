@@ -44,6 +44,7 @@ export class Decider {
     for (const { header } of page.jobs) definitions.sawJob(header)
     const names = page.jobs.map(({ header }) => header.job)
     this.parking.sawRows(names, page.unreadable)
+    this.parts.outage.saw(page.jobs)
     const taken = new Map<string, Set<string>>()
     const isMine = ({ header: { job }, definition }: Aggregate) =>
       facts.host(job, definition) !== null && this.looker.attendsNow(job) && !this.parking.isParked(job)
@@ -122,11 +123,15 @@ export class Decider {
     const ids = decided.flatMap(({ grants }) => grants.map((run) => run.attemptId ?? ''))
     attempts.expect(session, ids)
     let committed: Awaited<ReturnType<typeof link.store.commit>>
+    const changes = decided.map(({ change }) => change)
     try {
-      const changes = decided.map(({ change }) => change)
       const answer = await link.call('commit', facts.leaseMs / 3, (store) => store.commit(session.ref, now, changes))
       committed = answer.reply
     } catch (error) {
+      this.parts.outage.doubt(
+        changes.map(({ job }) => job),
+        now,
+      )
       events.emit('commit-unknown', { session: session.ref.id, granted: ids, error })
       void this.readBack(session, now, decided)
       throw error
@@ -154,6 +159,7 @@ export class Decider {
       if (result?.outcome === 'refused') this.parking.park(job.header.job, result.why)
       if (result?.outcome !== 'won') continue
       this.parking.release(job.header.job)
+      this.parts.outage.sawHeader(change.header)
       for (const run of grants) this.start(session, job, run)
       for (const { run, expect } of change.runs) {
         const gaveUp = expect?.state === 'running' && run.state !== 'running' && run.state !== 'queued'

@@ -49,9 +49,9 @@ export class Declared {
         `Fleet '${this.fleet}' declares ${what}: give one of them another name.`,
       )
     }
-    const { id, definition, zoneDefaulted, initialDelayMs } = job
+    const { id, definition, zoneDefaulted, initialDelayMs, onOutage } = job
     this.namesById.set(id, name)
-    const hosted = { id, name, definition, zoneDefaulted, initialDelayMs, handler: handler as never }
+    const hosted = { id, name, definition, zoneDefaulted, initialDelayMs, onOutage, handler: handler as never }
     this.byName.set(name, { name, job, hosted })
   }
 

@@ -143,6 +143,7 @@ export class Definitions {
       const reply = this.nodes.complete(loaded, asksForNodes)
       this.sawTime(reply.now)
       looker.sawRows(reply)
+      this.parts.outage.saw(reply.jobs.values())
       // What cannot be read is not entered anew over what is there.
       const unreadable = new Set(reply.unreadable.map(({ job }) => job))
       open = open.filter((job) => !unreadable.has(job))

@@ -39,6 +39,17 @@ export interface FleetEvents {
   'abandoned-ended': AttemptRef
   /** A run that the ledger gives to this node and this node does not run was handed back. */
   'stray-returned': AttemptRef
+  /** While the store is away a job was begun without its leave (`onOutage: 'run'`); `key` is the occurrence's. */
+  'unowned-started': { readonly job: string; readonly key: string; readonly id: string }
+  'unowned-ended': {
+    readonly job: string
+    readonly key: string
+    readonly id: string
+    readonly outcome: AttemptOutcome
+    readonly durationMs: number
+  }
+  /** The store is back and has it as a row of its own. */
+  'unowned-recorded': { readonly job: string; readonly key: string; readonly id: string }
   'session-begun': { readonly session: string; readonly before: string | null }
   'session-lost': {
     readonly session: string

@@ -19,7 +19,7 @@ export class HandlerRun implements Run {
   readonly covers: Covers | null
   readonly since: Date | null
   readonly attempt: number
-  readonly owned = true
+  readonly owned: boolean
   readonly token: number
   readonly node: string
   readonly data: unknown
@@ -27,11 +27,12 @@ export class HandlerRun implements Run {
   readonly fence: BoundEffects['fence']
   readonly call: BoundEffects['call']
   readonly #parts: Parts
-  readonly #grant: Grant
+  readonly #grant: Omit<Grant, 'session'>
   readonly #signal: AbortSignal
 
   /** @throws `DATA_INVALID` */
-  constructor(parts: Parts, hosted: HostedJob, grant: Grant, signal: AbortSignal) {
+  constructor(parts: Parts, hosted: HostedJob, grant: Omit<Grant, 'session'>, signal: AbortSignal, owned = true) {
+    this.owned = owned
     const { run } = grant
     const { name } = hosted
     this.job = name
@@ -92,13 +93,18 @@ export class HandlerRun implements Run {
 }
 
 /** What a trigger handed in goes before what the schedule says. */
-function dataOf(hosted: HostedJob, { run, definition }: Grant): unknown {
+function dataOf(hosted: HostedJob, { run, definition }: Omit<Grant, 'session'>): unknown {
   const text = run.data ?? definition.data
   const data = text === undefined ? undefined : JSON.parse(text)
   return hosted.parse === undefined ? data : hosted.parse(data)
 }
 
-function bindEffects(parts: Parts, name: string, grant: Grant, signal: AbortSignal): () => BoundEffects {
+function bindEffects(
+  parts: Parts,
+  name: string,
+  grant: Omit<Grant, 'session'>,
+  signal: AbortSignal,
+): () => BoundEffects {
   const { effects, fleet, leaseMs } = parts.facts
   if (effects === null) {
     return () => {

@@ -28,6 +28,8 @@ export interface Health {
   readonly running: readonly RunHealth[]
   /** Handlers that did not obey their signal and still run. */
   readonly abandoned: readonly RunHealth[]
+  /** Runs begun without the store's leave while it is away (`onOutage: 'run'`), by the keys of their occurrences. */
+  readonly unowned: readonly { readonly job: string; readonly key: string; readonly forMs: number }[]
   /** Outcomes that the store has not taken yet. */
   readonly unsettled: number
   /** Jobs left alone because of an error. */
@@ -38,7 +40,7 @@ export interface Health {
 }
 
 export function healthOf(parts: Parts, state: NodeState): Health {
-  const { facts, sessions, link, attempts, settling, looker } = parts
+  const { facts, sessions, link, attempts, settling, looker, outage } = parts
   const now = facts.clock.monotonic()
   const away = link.awaySince()
   const show = (attempt: Attempt): RunHealth => ({
@@ -60,7 +62,8 @@ export function healthOf(parts: Parts, state: NodeState): Health {
     },
     running: attempts.list().map(show),
     abandoned: attempts.listAbandoned().map(show),
-    unsettled: settling.size,
+    unowned: outage.list().map((one) => ({ job: one.job, key: one.key, forMs: Math.round(now - one.startedAt) })),
+    unsettled: settling.size + outage.unrecorded,
     parked: looker.parked().map(({ job, error }) => ({ job, error })),
     lastAttendedMsAgo: attended === null ? null : Math.round(now - attended),
     nextLookInMs: looker.nextInMs(),

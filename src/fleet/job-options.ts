@@ -56,6 +56,11 @@ export interface JobPolicies {
   readonly grace?: Duration
   /** Whether an attempt shuts out older ones in the business database before its handler is called. Default true. */
   readonly fence?: boolean
+  /**
+   * While this node cannot reach the store: `wait` (default), or `run` what comes due, unowned (`run.owned` is false), on every
+   * such node; then only the keys of its effects keep a thing from being done twice.
+   */
+  readonly onOutage?: 'wait' | 'run'
 }
 
 /** A job: at most one of `cron`, `every` and `at`; without any it runs on request only. */
@@ -92,6 +97,9 @@ export const DEFAULTS = {
   fence: true,
 } as const satisfies Omit<Definition, 'schedule'>
 
+/** What no definition holds, since each node acts on it by itself. */
+export const OUTAGE_DEFAULT = 'wait'
+
 /** Names of the policies. */
 export const POLICY_KEYS = [
   'concurrency',
@@ -104,6 +112,7 @@ export const POLICY_KEYS = [
   'pauseAfter',
   'grace',
   'fence',
+  'onOutage',
 ]
 export const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
 
@@ -114,6 +123,7 @@ export interface ResolvedJob {
   readonly zoneDefaulted: boolean
   readonly disabled: boolean
   readonly initialDelayMs: number
+  readonly onOutage: 'wait' | 'run'
   /** Names of what nobody said. */
   readonly defaulted: ReadonlySet<string>
 }
@@ -146,6 +156,7 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
     disabled: given.disabled === undefined ? false : flag(`${what}: disabled`, given.disabled),
     initialDelayMs:
       given.initialDelay === undefined ? 0 : durationMs(`${what}: initialDelay`, given.initialDelay, 0, 86_400_000),
+    onOutage: outageOf(what, { ...around.defaults, ...given }),
     defaulted: defaultedOf({ ...around.defaults, ...given }),
   }
 }
@@ -160,7 +171,7 @@ function defaultedOf(said: object): ReadonlySet<string> {
   return made
 }
 
-/** By their names; of eleven options there are not many mixtures. */
+/** By their names; of a dozen options there are not many mixtures. */
 const DEFAULTED = new Map<string, ReadonlySet<string>>()
 
 /** Checks a fleet's `defaults`, and gives those that are set. */
@@ -168,6 +179,7 @@ export function checkDefaults(input: JobPolicies): JobPolicies {
   refuseUnknown('defaults', input, POLICY_KEYS, FOREIGN_KEYS)
   const given = definedOnly(input) as JobPolicies
   resolvePolicies('defaults', given)
+  outageOf('defaults', given)
   return given
 }
 
@@ -209,6 +221,10 @@ function resolvePolicies(what: string, given: JobPolicies): Omit<Definition, 'sc
     graceMs: grace === undefined ? DEFAULTS.graceMs : durationMs(`${what}: grace`, grace, 0),
     fence: fence === undefined ? DEFAULTS.fence : flag(`${what}: fence`, fence),
   }
+}
+
+function outageOf(what: string, given: JobPolicies): 'wait' | 'run' {
+  return oneOf(`${what}: onOutage`, given.onOutage ?? OUTAGE_DEFAULT, ['wait', 'run'])
 }
 
 function catchUpOf(what: string, input: NonNullable<JobPolicies['catchUp']>): CatchUp {

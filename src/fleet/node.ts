@@ -74,6 +74,8 @@ export interface HostedJob {
   readonly zoneDefaulted: boolean
   /** So long after its start this node leaves the job to others. Default 0. */
   readonly initialDelayMs?: number
+  /** Whether it runs unowned what comes due while it cannot reach the store. Default `wait`. */
+  readonly onOutage?: 'wait' | 'run'
   /** Called once per attempt. */
   readonly handler: (run: Run<never>) => unknown
   /** Checks the data before each attempt and gives what the handler sees; it throws `DATA_INVALID`. Default: as it is. */

@@ -12,6 +12,7 @@ import type { Log } from './log.js'
 import type { Looker } from './looker.js'
 import type { Membership } from './membership.js'
 import type { HostedJob } from './node.js'
+import type { Outage } from './outage.js'
 import type { Remarks } from './remarks.js'
 import type { Retention } from './retention.js'
 import type { Session, Sessions } from './session.js'
@@ -60,6 +61,7 @@ export interface Parts {
   readonly effectTables: EffectTables
   readonly remarks: Remarks
   readonly retention: Retention
+  readonly outage: Outage
   /** Fires when the node stops: every pause ends. */
   readonly stopping: AbortSignal
 }

@@ -9,7 +9,7 @@ import type { FleetNode } from './node.js'
 import { optionInvalid, textOf, wholeNumber } from './option-values.js'
 
 /** A schedule to be kept in the store: a job's options, with the handler that does the work and its data. */
-export type ScheduleRequest<Data = unknown> = Omit<JobOptions, 'id' | 'disabled'> & {
+export type ScheduleRequest<Data = unknown> = Omit<JobOptions, 'id' | 'disabled' | 'onOutage'> & {
   /** Tells it from the others of the service; such as `digest:${tenantId}`. */
   readonly name: string
   readonly handler: HandlerDefinition<Data>
@@ -117,7 +117,7 @@ function termsOf(request: ScheduleRequest<never>, around: JobSurroundings) {
   if (typeof handler !== 'object' || handler === null || typeof handler.name !== 'string') {
     throw optionInvalid(`${what}: handler`, 'pass what defineHandler gives.')
   }
-  for (const key of ['id', 'disabled'] as const) {
+  for (const key of ['id', 'disabled', 'onOutage'] as const) {
     if (key in options) throw optionInvalid(what, `there is no option '${key}' for a schedule kept in the store.`)
   }
   const job = resolveJob(name, options, around)

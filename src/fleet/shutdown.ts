@@ -25,8 +25,11 @@ export async function shutDown(
   unsubscribe: (() => Promise<void>) | null,
   hasStore: boolean,
 ): Promise<void> {
-  const { facts, attempts, settling, looker, beats, sessions, link, log } = parts
-  const grace = facts.clock.after(graceMs, () => attempts.fireAll('stop'))
+  const { facts, attempts, settling, looker, beats, sessions, link, log, outage } = parts
+  const grace = facts.clock.after(graceMs, () => {
+    attempts.fireAll('stop')
+    outage.stop()
+  })
   void unsubscribe?.().catch(() => undefined)
   if (attempts.list().length > 0) {
     log.info('stopping: waiting for handlers', { runs: attempts.list().length, graceMs })
@@ -34,9 +37,11 @@ export async function shutDown(
   }
   await looker.whenStopped()
   await attempts.whenIdle()
+  await outage.whenIdle()
   grace.cancel()
   const enough = new AbortController()
-  await Promise.race([settling.whenIdle(), pause(facts.clock, SETTLE_MS, enough.signal)])
+  const told = Promise.all([settling.whenIdle(), outage.record()])
+  await Promise.race([told, pause(facts.clock, SETTLE_MS, enough.signal)])
   enough.abort()
   if (settling.size > 0) {
     log.error('stopping with outcomes that the store has not taken; their runs are repeated elsewhere', {

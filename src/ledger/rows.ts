@@ -33,6 +33,11 @@ export function queueRun(draft: Draft, input: NewRun): Run {
   return draft.step(null, 'queue', blank(draft, input))
 }
 
+/** Records a run that has ended already, for which nobody was given a place. */
+export function recordRun(draft: Draft, input: NewRun, ended: Partial<Run> & Pick<Run, 'state' | 'endedAt'>): Run {
+  return draft.step(null, 'record', { ...blank(draft, input), ...ended })
+}
+
 /** One run for a stretch of occurrences, named by the first and dated by the newest. */
 export function queueOccurrences(draft: Draft, cause: 'schedule' | 'catch-up', stretch: Stretch): Run {
   draft.header.lastFate = null

@@ -122,7 +122,7 @@ function notCalledDelayMs(run: Run): number {
   return inARow === 0 ? 0 : Math.min(60_000, 1_000 * 2 ** (inARow - 1))
 }
 
-function cleanError(error: RunError): RunError {
+export function cleanError(error: RunError): RunError {
   return {
     name: cleanText(error.name, TEXT_LIMITS.name),
     message: cleanText(error.message, TEXT_LIMITS.errorMessage),

@@ -8,6 +8,8 @@ export const TRANSITIONS = [
   { from: null, event: 'queue', to: 'queued' },
   { from: null, event: 'skip', to: 'skipped' },
   { from: null, event: 'miss', to: 'missed' },
+  { from: null, event: 'record', to: 'succeeded' },
+  { from: null, event: 'record', to: 'failed' },
   { from: 'queued', event: 'absorb', to: 'queued' },
   { from: 'queued', event: 'grant', to: 'running' },
   { from: 'queued', event: 'cancel', to: 'cancelled' },

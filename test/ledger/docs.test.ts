@@ -59,6 +59,7 @@ describe('docs/ledger.md', () => {
       'cancel',
       'retire',
       'settleRun',
+      'recordUnowned',
     ]
     expect(firstCells('Commands').map((cell) => cell.split(' ')[0])).toEqual(commands)
     for (const command of commands) expect(ledger).toHaveProperty(command, expect.any(Function))

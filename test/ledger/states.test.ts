@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Draft } from '../../src/ledger/draft.js'
-import { isLive, isReachable, isTransition, REASONS, TRANSITIONS } from '../../src/ledger/index.js'
-import type { Definition, Run, RunState } from '../../src/ledger/types.js'
+import { isLive, isReachable, isTransition, REASONS, recordUnowned, TRANSITIONS } from '../../src/ledger/index.js'
+import type { Definition, Run, RunError, RunState } from '../../src/ledger/types.js'
 import { Book } from './book.js'
 
 const KEY = '2026-11-29T10:01Z'
@@ -38,6 +38,8 @@ const SCENES: Record<Step, () => { book: Book; key: string }> = scenes({
     book.attendAt('2026-11-29T10:01:01Z')
     return { book, key: KEY }
   },
+  'nothing record succeeded': () => recorded(null),
+  'nothing record failed': () => recorded({ name: 'E', message: 'no', stack: null }),
   'queued absorb queued': () => {
     const { book } = running({ overlap: 'merge' })
     book.attendAt('2026-11-29T10:02:00Z')
@@ -103,6 +105,15 @@ function settled(outcome: Parameters<Book['settle']>[1], terms: Partial<Definiti
   return { book, key: KEY }
 }
 
+function recorded(error: RunError | null) {
+  const book = due()
+  const instant = book.now - 30_000
+  const times = { startedAt: instant, endedAt: instant + 1_000 }
+  const unowned = { id: 'x1', key: KEY, instant, date: '2026-11-29', definition: 'd1', node: 'n1#1', ...times }
+  book.command((job, ctx) => recordUnowned(job, { ...unowned, result: null, error, isTimeout: false }, ctx))
+  return { book, key: `outage:${KEY}:x1` }
+}
+
 function lost(terms: Partial<Definition>) {
   const { book } = running(terms)
   book.attend({ session: 's2', room: 0, ended: book.ended('s1') })
@@ -146,7 +157,7 @@ describe('the table of states and events', () => {
     const states = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'missed'] as const
     const reachable = [null, ...states].map((from) => states.filter((to) => isReachable(from, to)).join(' '))
     expect(reachable).toEqual([
-      'queued running cancelled skipped missed',
+      'queued running succeeded failed cancelled skipped missed',
       'queued running cancelled skipped',
       'queued running succeeded failed cancelled',
       '',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { DEFAULTS } from '../../src/fleet/job-options.js'
+import { DEFAULTS, OUTAGE_DEFAULT } from '../../src/fleet/job-options.js'
 import { FLEET_DEFAULTS } from '../../src/fleet/options.js'
 import { MODULE_DEFAULTS } from '../../src/nest/options.js'
 import { isNode, type Node, parse } from '../architecture/source.js'
@@ -118,6 +118,7 @@ function jobDefaults(): Record<string, unknown> {
     'retry.maxDelay': duration(retry.maxDelayMs),
     timeout: timeoutMs,
     grace: duration(graceMs),
+    onOutage: OUTAGE_DEFAULT,
   }
 }
 
