@@ -201,6 +201,50 @@ describe('limits', () => {
   })
 })
 
+describe('stopping', () => {
+  it('lets a call end, takes no other, and closes the store last', async () => {
+    const acts: string[] = []
+    let answer = () => {}
+    let asked = () => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const inner = createMemoryStore()
+    const slow: Store = {
+      ...inner,
+      load: async (query) => {
+        asked()
+        await new Promise<void>((resolve) => {
+          answer = resolve
+        })
+        acts.push('answered')
+        return inner.load(query)
+      },
+      close: async () => void acts.push('closed'),
+    }
+    const server = await serve({ store: slow })
+    const call = ask(server.url, 'load', { query: {} })
+    await isAsked
+    const stopped = server.stop()
+    await expect(ask(server.url, 'open', {})).rejects.toThrow()
+    answer()
+    expect((await call).status).toBe(200)
+    await stopped
+    expect(acts).toEqual(['answered', 'closed'])
+  })
+
+  it('ends the streams, and cuts what does not end in time', async () => {
+    const server = await serve({ store: { ...createMemoryStore(), load: () => new Promise<never>(() => {}) } })
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const stream = await fetch(`${server.url}/v1/fleets/billing/wakes`, { headers })
+    const call = ask(server.url, 'load', { query: {} })
+    const cut = expect(call).rejects.toThrow()
+    await server.stop(50)
+    await cut
+    expect(await stream.text()).toBe(':\n\n')
+  })
+})
+
 describe('what the store says', () => {
   it('keeps its code and sentence', async () => {
     for (const code of ['STORE_UNAVAILABLE', 'STORE_NEWER', 'OPTION_INVALID'] as const) {

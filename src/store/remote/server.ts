@@ -77,6 +77,8 @@ export async function serveStore(options: StoreServerOptions): Promise<StoreServ
   }
   const server = make(options)
   server.on('request', (request, response) => void handle(how, request, response))
+  // Too many open files, for one: the connections that are there go on.
+  server.on('error', (error) => how.log(`the server: ${error.message}`))
   try {
     await listening(server, host, port)
   } catch (error) {
