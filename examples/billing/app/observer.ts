@@ -1,7 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel'
-import { Injectable, type OnModuleInit } from '@nestjs/common'
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { type Fleet, FleetcronError, type FleetEvents, type Run } from 'fleetcron'
 import { InjectFleet } from 'fleetcron/nest'
+import type { Config } from '../shared/config.js'
+import { CONFIG } from '../shared/database.module.js'
 import { createInvoice, type Invoice } from '../shared/invoices.js'
 import { onRequest, tell, tellProgress } from '../shared/messages.js'
 
@@ -11,7 +13,10 @@ export class Observer implements OnModuleInit {
   /** What the effects of each attempt are fenced by, by its token. */
   private readonly resources = new Map<number, string>()
 
-  constructor(@InjectFleet() private readonly fleet: Fleet) {}
+  constructor(
+    @InjectFleet() private readonly fleet: Fleet,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   onModuleInit(): void {
     subscribe('fleetcron:run-started', (message) => {
@@ -59,6 +64,7 @@ export class Observer implements OnModuleInit {
       token,
       attempt,
       fence: true,
+      leaseMs: this.config.leaseMs,
       signal,
     })
     try {
