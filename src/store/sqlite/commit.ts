@@ -7,7 +7,9 @@ import { runColumns, stopColumn, type TallyColumns, tallyOf } from './rows.js'
 import { sessionState } from './sessions.js'
 import {
   COMMIT_ATTEMPT,
+  COMMIT_BEGIN,
   COMMIT_DEFINITION,
+  COMMIT_END,
   COMMIT_EVENT,
   COMMIT_JOB,
   COMMIT_PUT_DEFINITION,
@@ -15,6 +17,7 @@ import {
   COMMIT_PUT_JOB,
   COMMIT_PUT_RUN,
   COMMIT_RUN,
+  COMMIT_UNDO,
 } from './statements.js'
 
 export function commit(
@@ -42,17 +45,17 @@ interface JobRow extends TallyColumns {
 function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
   const { connection, fleet } = ledger
   const { job } = change
-  connection.exec('SAVEPOINT change')
+  connection.run(COMMIT_BEGIN, {})
   try {
     const row = connection.get<JobRow>(COMMIT_JOB, { fleet, job })
     const refusal = judge(change, found(ledger, job, row))
     if (!refusal) apply(ledger, change, row, now)
-    connection.exec('RELEASE change')
+    connection.run(COMMIT_END, {})
     return refusal ?? { job, outcome: 'won' }
   } catch (error) {
     if (!isAboutData(error)) throw error
-    connection.exec('ROLLBACK TO change')
-    connection.exec('RELEASE change')
+    connection.run(COMMIT_UNDO, {})
+    connection.run(COMMIT_END, {})
     return { job, outcome: 'refused', why: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -68,19 +68,26 @@ function definitionsOf(ledger: Ledger, job: string): StoredDefinition[] {
   return connection.all<DefinitionColumns>(LOAD_DEFINITIONS, { fleet, job }).map(definitionOf)
 }
 
+interface LoadedJob extends JobColumns {
+  /** 1 or 0: whether it has runs that hold a place, and runs that wait for one. */
+  readonly has_placed: number
+  readonly has_waiting: number
+}
+
 /** @throws UnreadableRow */
 export function loadJob(ledger: Ledger, job: string): Aggregate | null {
   const { connection, fleet } = ledger
-  const row = connection.get<JobColumns>(LOAD_JOB, { fleet, job })
+  const row = connection.get<LoadedJob>(LOAD_JOB, { fleet, job })
   return row ? aggregateOf(ledger, job, row) : null
 }
 
-function aggregateOf(ledger: Ledger, job: string, row: JobColumns): Aggregate {
+function aggregateOf(ledger: Ledger, job: string, row: LoadedJob): Aggregate {
   const { connection, fleet } = ledger
   const header = headerOf(job, row)
   const definition = contentOf(row)
-  const placed = connection.all<RunColumns>(LOAD_PLACED, { fleet, job })
-  const waiting = LANES.flatMap((lane) =>
+  // Most jobs that are due have no run: nothing more is asked for them.
+  const placed = row.has_placed ? connection.all<RunColumns>(LOAD_PLACED, { fleet, job }) : []
+  const waiting = (row.has_waiting ? LANES : []).flatMap((lane) =>
     connection.all<RunColumns>(LOAD_WAITING, { fleet, job, lane, limit: WINDOW, heavy: HEAVY }),
   )
   return { header, tally: tallyOf(row), version: row.version, definition, runs: [...placed, ...waiting].map(runOf) }

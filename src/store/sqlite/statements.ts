@@ -75,7 +75,11 @@ export const NEXT_END = `
 
 export const LOAD_JOB = `
   SELECT job.header, job.definition AS hash, job.wake_at, job.version, job.settled, job.failures, job.succeeded_until, job.token_floor,
-    definition.content AS definition
+    definition.content AS definition,
+    EXISTS (SELECT 1 FROM run WHERE run.fleet = job.fleet AND run.job = job.job AND run.place = 1) AS has_placed,
+    EXISTS (
+      SELECT 1 FROM run
+      WHERE run.fleet = job.fleet AND run.job = job.job AND run.state = 'queued' AND run.place = 0) AS has_waiting
   FROM job LEFT JOIN definition
     ON definition.fleet = job.fleet AND definition.job = job.job AND definition.hash = job.definition
   WHERE job.fleet = @fleet AND job.job = @job`
@@ -111,6 +115,11 @@ export const LOAD_NODES = `
   FROM node WHERE fleet = @fleet AND seen_at >= @since ORDER BY seq`
 
 // ---- commit
+
+/** A change that cannot be written is taken back alone. */
+export const COMMIT_BEGIN = 'SAVEPOINT change'
+export const COMMIT_UNDO = 'ROLLBACK TO change'
+export const COMMIT_END = 'RELEASE change'
 
 export const COMMIT_JOB = `
   SELECT version, settled, failures, succeeded_until, token_floor, wake_at FROM job WHERE fleet = @fleet AND job = @job`
