@@ -4,6 +4,7 @@ import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 import type { Asking } from '../fleet/commands.js'
 import { createFleet, type Fleet } from '../fleet/fleet.js'
+import type { Run } from '../ledger/types.js'
 import { instantOf } from '../schedule/index.js'
 import { findJob, findRun } from './find.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
@@ -18,7 +19,8 @@ interface AskingOptions extends LedgerOptions {
 interface TriggerOptions extends AskingOptions {
   readonly data?: unknown
   readonly key?: string
-  readonly wait?: boolean
+  /** Milliseconds; true: as long as it takes. */
+  readonly wait?: number | true
 }
 
 interface PauseOptions extends AskingOptions {
@@ -37,7 +39,7 @@ export function addAsking(program: Command, context: CommandContext): void {
   )
     .option('--data <json>', 'plain data for the run', jsonOf)
     .option('--key <text>', 'makes a resend safe: the same key gives the first run again')
-    .option('--wait', 'until the run has ended; the exit code is 1 unless it succeeded')
+    .option('--wait [duration]', 'until the run has ended, or so long; the exit code is 1 unless it succeeded', waitOf)
     .action((name: string, options: TriggerOptions) => trigger(name, options, context))
   asking(program, 'pause', 'start nothing new of a job until it is resumed', '--for 2h --why "month end"')
     .option('--until <moment>', 'resume by itself at this moment: 2026-11-29T07:00Z')
@@ -101,13 +103,27 @@ async function trigger(name: string, options: TriggerOptions, { terminal, failed
     const { job } = (await findJob(ledger, name)).header
     const run = await speaking(ledger, async (fleet) => {
       const made = await fleet.trigger(job, { ...said(options, terminal), data, ...(key === undefined ? {} : { key }) })
-      return wait === true ? fleet.finished(made) : made
+      return wait === undefined ? made : ended(fleet, made, wait)
     })
-    if (wait === true && run.state !== 'succeeded') failed()
+    if (wait !== undefined && run.state !== 'succeeded') failed()
     if (options.json === true) printJson(terminal, runView(run))
     else
       terminal.out(`${oneLine(run.key)} ${run.state}${run.error === null ? '' : `: ${oneLine(run.error.message)}`}\n`)
   })
+}
+
+/** The run as it stands when it has ended, or when nobody waits any longer. */
+async function ended(fleet: Fleet, made: Run, wait: number | true): Promise<Run> {
+  if (wait === true) return fleet.finished(made)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), wait)
+  })
+  const run = await Promise.race([fleet.finished(made), late])
+  clearTimeout(timer)
+  if (run !== null) return run
+  const found = await fleet.runs({ job: made.job, limit: 1_000 })
+  return found.find(({ key }) => key === made.key) ?? made
 }
 
 async function pause(name: string, options: PauseOptions, terminal: Terminal): Promise<void> {
@@ -156,6 +172,10 @@ async function speaking<T>({ store, fleet }: OpenLedger, act: (fleet: Fleet) => 
   } finally {
     await node.stop()
   }
+}
+
+function waitOf(text: string): number {
+  return parseDuration(text, '--wait')
 }
 
 function jsonOf(text: string): unknown {

@@ -65,6 +65,11 @@ describe('what people ask through the command line', () => {
     expect((await fleet.history({ job: 'invoices' }))[0]).toMatchObject({ by: userInfo().username })
   })
 
+  it('trigger waits no longer than it is told', async () => {
+    const asked = await fleetcron('trigger', 'slow', '--wait', '50ms')
+    expect(asked).toMatchObject({ code: 1, answer: { job: 'billing:slow', endedAt: null } })
+  })
+
   it('trigger with a key: the first run again, and no other data', async () => {
     const first = await fleetcron('trigger', 'invoices', '--key', 'november', '--data', '1')
     const again = await fleetcron('trigger', 'invoices', '--key', 'november', '--data', '1')
