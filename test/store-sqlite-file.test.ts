@@ -259,9 +259,7 @@ describe('what others make due in a SQLite ledger', () => {
     await store.attend({ ...SESSION, id: 't' }, QUERY)
     const told = new Promise<number>((resolve) => void store.subscribe?.(resolve))
     await store.load({})
-    // A store's timers keep no process alive; this one does, as long as the test waits.
-    const awake = setInterval(() => {}, 60_000)
-    return { far, store, faults, told: told.finally(() => clearInterval(awake)) }
+    return { far, store, faults, told }
   }
 
   it('is told although the transaction fails that noticed it', async () => {
