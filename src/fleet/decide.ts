@@ -18,6 +18,9 @@ interface Decided {
   readonly grants: readonly Run[]
 }
 
+/** What there is to decide on: an attendance, or jobs that were loaded. */
+type Page = Pick<Attendance, 'now' | 'jobs' | 'unreadable' | 'ended'>
+
 /** A job that somebody else changed meanwhile is read and decided again this often; then its new owner has it. */
 const ROUNDS = 3
 
@@ -39,7 +42,7 @@ export class Decider {
   }
 
   /** True: something is due again at once. */
-  async page(session: Session, page: Attendance): Promise<boolean> {
+  async page(session: Session, page: Page): Promise<boolean> {
     const { facts, definitions, link } = this.parts
     for (const { header } of page.jobs) definitions.sawJob(header)
     const names = page.jobs.map(({ header }) => header.job)

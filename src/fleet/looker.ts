@@ -99,6 +99,23 @@ export class Looker {
     this.nap.wake()
   }
 
+  /**
+   * A run went back to the queue for a while. Where it was asked to stop just before, it is ended now rather than when it would
+   * begin again: until then it would keep its place.
+   */
+  async endIfStopped(job: string): Promise<void> {
+    const { sessions, link, facts } = this.parts
+    const session = sessions.current
+    if (!facts.attends || !session.introduced) return
+    try {
+      const { reply } = await link.call('load', facts.leaseMs / 2, (store) => store.load({ jobs: [job] }))
+      const jobs = [...reply.jobs.values()].filter(({ runs }) => runs.some((run) => run.stop && run.state === 'queued'))
+      if (jobs.length > 0) await this.decider.page(session, { now: reply.now, jobs, unreadable: [], ended: new Map() })
+    } catch {
+      // It ends when it would begin again.
+    }
+  }
+
   /** Leaves one job alone for a while. */
   park(job: string, error: string): void {
     this.decider.parking.park(job, error)

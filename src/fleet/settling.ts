@@ -17,6 +17,9 @@ interface Waiting {
 /** Settlements of one call at most; each failed call halves it, so that one that the store chokes on ends up alone. */
 const BATCH = 100
 
+/** A retry that is so far away is worth a look whether the run was asked to stop. */
+const LONG_MS = 2_000
+
 /**
  * Keeps the outcome of every attempt until the store has answered for it, whether or not the session is still believed
  * in: what was done was done. Settling is recognised when it comes twice, so a doubtful answer is simply asked again.
@@ -121,7 +124,7 @@ export class Settling {
   }
 
   private settled(one: Waiting, result: SettleResult): void {
-    const { events, log, looker } = this.parts
+    const { events, log, looker, link, stopping } = this.parts
     this.waiting.delete(one.ref.attemptId)
     if (result === 'lost' && one.session !== null) {
       log.warn('run ended here but belongs to somebody else by now; this outcome was not recorded', {
@@ -130,7 +133,10 @@ export class Settling {
       })
     }
     events.emit('run-settled', { ...one.ref, outcome: one.outcome, result, run: one.settlement.run })
-    if (one.settlement.wakeAt === null) looker.request()
-    else looker.wakeBy(one.ref.job, one.settlement.wakeAt)
+    const { wakeAt } = one.settlement
+    if (wakeAt === null) looker.request()
+    else looker.wakeBy(one.ref.job, wakeAt)
+    const waitsMs = wakeAt === null ? 0 : wakeAt - link.storeNow()
+    if (waitsMs > LONG_MS && !stopping.aborted) void looker.endIfStopped(one.ref.job)
   }
 }
