@@ -20,18 +20,27 @@ import {
   COMMIT_UNDO,
 } from './statements.js'
 
+/** Some change of a commit holds data that SQLite refuses: all was undone, to be written once more with care. */
+export class Undone extends Error {}
+
+/**
+ * @param isCareful whether each change is written behind a savepoint, so that one that is refused goes alone. SQLite copies
+ * every page that is changed behind one, which costs several times what the change itself does: without care, a refusal
+ * undoes all and throws `Undone`.
+ */
 export function commit(
   ledger: Ledger,
   session: SessionRef,
   read: number,
   changes: readonly Change[],
   now: number,
+  isCareful: boolean,
 ): Committed {
   const isLate = now > read + session.leaseMs / 10
   if (isLate || !sessionState(ledger, session.id, now).alive) return { expired: true, now }
   const results = new Map<Change, CommitResult>()
   for (const change of changes.toSorted((a, b) => (a.job < b.job ? -1 : a.job > b.job ? 1 : 0))) {
-    results.set(change, commitOne(ledger, change, now))
+    results.set(change, isCareful ? commitAlone(ledger, change, now) : commitOne(ledger, change, now))
   }
   return { expired: false, now, results: changes.flatMap((change) => results.get(change) ?? []) }
 }
@@ -42,22 +51,38 @@ interface JobRow extends TallyColumns {
 }
 
 /** A change whose data SQLite refuses is taken back alone; a failure of the whole file goes on to the caller. */
-function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
-  const { connection, fleet } = ledger
-  const { job } = change
+function commitAlone(ledger: Ledger, change: Change, now: number): CommitResult {
+  const { connection } = ledger
   connection.run(COMMIT_BEGIN, {})
   try {
-    const row = connection.get<JobRow>(COMMIT_JOB, { fleet, job })
-    const refusal = judge(change, found(ledger, job, row))
-    if (!refusal) apply(ledger, change, row, now)
+    const result = writeChange(ledger, change, now)
     connection.run(COMMIT_END, {})
-    return refusal ?? { job, outcome: 'won' }
+    return result
   } catch (error) {
     if (!isAboutData(error)) throw error
     connection.run(COMMIT_UNDO, {})
     connection.run(COMMIT_END, {})
-    return { job, outcome: 'refused', why: error instanceof Error ? error.message : String(error) }
+    return { job: change.job, outcome: 'refused', why: error instanceof Error ? error.message : String(error) }
   }
+}
+
+function commitOne(ledger: Ledger, change: Change, now: number): CommitResult {
+  try {
+    return writeChange(ledger, change, now)
+  } catch (cause) {
+    if (!isAboutData(cause)) throw cause
+    ledger.woken.clear()
+    throw new Undone(`A change of the job ${change.job} is refused.`, { cause })
+  }
+}
+
+function writeChange(ledger: Ledger, change: Change, now: number): CommitResult {
+  const { connection, fleet } = ledger
+  const { job } = change
+  const row = connection.get<JobRow>(COMMIT_JOB, { fleet, job })
+  const refusal = judge(change, found(ledger, job, row))
+  if (!refusal) apply(ledger, change, row, now)
+  return refusal ?? { job, outcome: 'won' }
 }
 
 function found(ledger: Ledger, job: string, row: JobRow | undefined): Found {

@@ -4,7 +4,7 @@ import type { Migratable, Migration } from '../migration.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
-import { commit } from './commit.js'
+import { commit, Undone } from './commit.js'
 import { Connection } from './connection.js'
 import type { SqliteDriver } from './driver.js'
 import type { Ledger } from './ledger.js'
@@ -91,7 +91,13 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
       }),
     attend: (session, query) => write((at) => attend(ledger, session, query, at)),
     load: (query) => read((at) => load(ledger, query, at)),
-    commit: (session, seen, changes) => write((at) => commit(ledger, session, seen, changes, at)),
+    commit: (session, seen, changes) => {
+      const tried = (isCareful: boolean) => write((at) => commit(ledger, session, seen, changes, at, isCareful))
+      return tried(false).catch((error) => {
+        if (error instanceof Undone) return tried(true)
+        throw error
+      })
+    },
     settle: (settlements) => write((at) => settlements.map((settlement) => settle(ledger, settlement, at))),
     beat: (session, sent) => write((at) => beat(ledger, session, sent, at)),
     subscribe: async (wake) => {
