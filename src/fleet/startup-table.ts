@@ -41,8 +41,12 @@ export function jobTable(
   now: number,
 ): string {
   const header = ['job', 'schedule', 'zone', 'next', 'scope', 'overlap', 'catch-up']
-  const all = [...jobs.map(({ name, job }) => row(name, job, now)), ...ofEveryNode.map((one) => nodeRow(one, now))]
-  const rows = all.slice(0, ROWS)
+  const shown = jobs.slice(0, ROWS)
+  const rows = [
+    ...shown.map(({ name, job }) => row(name, job, now)),
+    ...ofEveryNode.slice(0, ROWS - shown.length).map((one) => nodeRow(one, now)),
+  ]
+  const more = jobs.length + ofEveryNode.length - rows.length
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((cells) => (cells[column] ?? '').length)),
   )
@@ -52,7 +56,7 @@ export function jobTable(
       .join('  ')
       .trimEnd(),
   )
-  if (all.length > ROWS) lines.push(`… and ${all.length - ROWS} more`)
+  if (more > 0) lines.push(`… and ${more} more`)
   lines.push('* by default')
   return lines.join('\n')
 }
