@@ -126,15 +126,11 @@ export class Decider {
     const ids = decided.flatMap(({ grants }) => grants.map((run) => run.attemptId ?? ''))
     attempts.expect(session, ids)
     let committed: Awaited<ReturnType<typeof link.store.commit>>
-    const changes = decided.map(({ change }) => change)
     try {
+      const changes = decided.map(({ change }) => change)
       const answer = await link.call('commit', facts.leaseMs / 3, (store) => store.commit(session.ref, now, changes))
       committed = answer.reply
     } catch (error) {
-      this.parts.outage.doubt(
-        changes.map(({ job }) => job),
-        now,
-      )
       events.emit('commit-unknown', { session: session.ref.id, granted: ids, error })
       void this.readBack(session, now, decided)
       throw error
@@ -197,7 +193,8 @@ export class Decider {
    */
   private async readBack(session: Session, now: number, decided: readonly Decided[]): Promise<void> {
     const { clock, leaseMs } = this.parts.facts
-    const { link, attempts } = this.parts
+    const { link, attempts, outage } = this.parts
+    outage.doubt(decided, now)
     let open = decided.flatMap(({ job, grants }) => grants.map((run) => ({ job, id: run.attemptId ?? '' })))
     const deadAt = now + leaseMs / 10
     for (let tries = 0; tries < 3 && open.length > 0; tries += 1) {

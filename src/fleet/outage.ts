@@ -1,4 +1,4 @@
-import type { Aggregate, Definition, JobHeader } from '../ledger/types.js'
+import type { Aggregate, Change, Definition, JobHeader } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
 import type { Occurrence } from '../schedule/types.js'
 import type { Timer } from './clock.js'
@@ -67,8 +67,8 @@ export class Outage {
   }
 
   /** A commit of these jobs, read at `now`, was not answered: what was due by then may have been claimed. */
-  doubt(jobs: readonly string[], now: number): void {
-    for (const job of jobs) if (this.views.has(job)) this.doubts.set(job, now)
+  doubt(claimed: readonly { readonly change: Change }[], now: number): void {
+    for (const { change } of claimed) if (this.views.has(change.job)) this.doubts.set(change.job, now)
   }
 
   refreshIfDue(): void {
