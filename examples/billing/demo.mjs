@@ -49,6 +49,7 @@ process.exitCode = await runDemo(process.argv.slice(2), {
   fleetScript: at('dist/fleet.js'),
   plainScript: at('dist/plain.js'),
   serversScript: at('dist/servers.js'),
+  cliScript: at('../../dist/cli/main.js'),
   customers: at('customers.csv'),
 })
 

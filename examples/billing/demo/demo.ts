@@ -27,6 +27,8 @@ export interface Places {
   readonly plainScript: string
   /** Where servers are started and ended. */
   readonly serversScript: string
+  /** The command line of fleetcron. */
+  readonly cliScript: string
   /** The customers that come with the example. */
   readonly customers: string
 }
@@ -53,7 +55,7 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
   const database = join(folder, 'billing.db')
   const ledger = await (options.plain
     ? sqlitePlace(join(folder, 'ledger.db'), 'plain')
-    : ledgerPlace(options.store, folder, places.serversScript))
+    : ledgerPlace(options.store, folder, { servers: places.serversScript, cli: places.cliScript }))
   const story = new Story(console.log)
   const stage = new Stage({
     script: options.plain ? places.plainScript : places.fleetScript,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Daemon, freePort } from '../../../test/servers/processes.js'
 import { Servers } from '../../../test/servers/servers.js'
 import { openFile } from '../shared/database.js'
 import { type LedgerReader, sqliteReader, storeReader } from './ledgers.js'
@@ -27,14 +29,18 @@ export interface LedgerServer {
 export const SERVED = ['postgres', 'mariadb', 'redis', 'remote'] as const
 type Served = (typeof SERVED)[number]
 
-/**
- * Makes room for a ledger: `sqlite`, a store with a server of its own, or the URL of one that is there.
- *
- * @param script of the process that starts and ends servers
- */
-export async function ledgerPlace(store: string, folder: string, script: string): Promise<LedgerPlace> {
+export interface StoreScripts {
+  /** The process that starts and ends servers. */
+  readonly servers: string
+  /** The command line of fleetcron. */
+  readonly cli: string
+}
+
+/** Makes room for a ledger: `sqlite`, a store with a server of its own, or the URL of one that is there. */
+export async function ledgerPlace(store: string, folder: string, scripts: StoreScripts): Promise<LedgerPlace> {
   if (store === 'sqlite') return sqlitePlace(join(folder, 'ledger.db'), 'fleet')
-  if (isServed(store)) return servedPlace(store, script)
+  if (store === 'remote') return remotePlace(folder, scripts.cli)
+  if (isServed(store)) return servedPlace(store, scripts.servers)
   return { ...reached(store), server: null, end: async () => {} }
 }
 
@@ -47,6 +53,31 @@ export function sqlitePlace(file: string, kind: 'fleet' | 'plain'): LedgerPlace 
 
 export function isServed(store: string): store is Served {
   return (SERVED as readonly string[]).includes(store)
+}
+
+/** `fleetcron serve` over a SQLite file that no node can reach by itself. */
+async function remotePlace(folder: string, cli: string): Promise<LedgerPlace> {
+  const token = randomUUID()
+  const tokens = join(folder, 'tokens')
+  writeFileSync(tokens, `${token}\n`, { mode: 0o600 })
+  const port = await freePort()
+  const fleet = 'billing'
+  const words = ['--store', `sqlite:${join(folder, 'ledger.db')}`, '--fleet', fleet, '--token-file', tokens]
+  const command = [process.execPath, cli, 'serve', ...words, '--port', String(port)] as const
+  const start = () => Daemon.start(null, [...command], /listening at/, join(folder, 'serve.log'))
+  let daemon = await start()
+  const url = `http://${token}@127.0.0.1:${port}`
+  const again = async () => {
+    daemon = await start()
+  }
+  return {
+    url,
+    fleet,
+    file: null,
+    server: { kill: () => daemon.end('SIGKILL'), again },
+    read: () => storeReader(url, fleet),
+    end: () => daemon.end('SIGTERM'),
+  }
 }
 
 async function servedPlace(engine: Served, script: string): Promise<LedgerPlace> {

@@ -1,0 +1,3 @@
+import { demonstratedOn } from './demo/with-server.js'
+
+demonstratedOn('remote')
