@@ -34,7 +34,7 @@ export interface Call {
 }
 
 const BUCKETS = list(wholeFrom(0, 255))
-const LIMIT = wholeFrom(0, 10_000)
+const LIMIT = wholeFrom(0, 100_000)
 const TEXTS = list(text)
 
 const session = shape<SessionRef>({ id: text, node: text, leaseMs: wholeFrom(1, 86_400_000) })
