@@ -33,6 +33,43 @@ describe('stopping a node', () => {
     expect(a.calls.at(-1)?.call).toBe('close')
   })
 
+  it.each([0, 1, 2, 3, 4, 5])(
+    'hands on within a second whichever of six nodes it is that stops (%i)',
+    async (which) => {
+      const world = new FleetWorld()
+      const begun: { node: string; at: number }[] = []
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      const nodes = names.map((name) =>
+        world.node(name, [
+          job(
+            'it',
+            (run) => {
+              begun.push({ node: name, at: world.clock.now })
+              return untilSignal(run)
+            },
+            { schedule: null },
+          ),
+        ]),
+      )
+      await world.started(...nodes)
+      await world.until(15_000)
+      // Looks of the others take too long, so that this one has the run.
+      const holder = nodes[which] as TestNode
+      const others = nodes.filter((node) => node !== holder)
+      for (const node of others) node.fate = (call) => (call === 'attend' ? { requestMs: 20_000 } : null)
+      void holder.node.commands.trigger('app:it')
+      await world.pass(3_000)
+      for (const node of others) node.fate = () => null
+      expect(begun.map(({ node }) => node)).toEqual([holder.name])
+      await world.pass(25_000)
+      void holder.node.stop({ graceMs: 0 })
+      const told = world.clock.now
+      await world.pass(2_000)
+      expect(begun).toHaveLength(2)
+      expect((begun[1]?.at ?? 0) - told).toBeLessThan(1_000)
+    },
+  )
+
   it('hands back after the grace, and another node goes on within a second', async () => {
     const world = new FleetWorld()
     const attempts: string[] = []
