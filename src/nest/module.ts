@@ -56,7 +56,8 @@ export class FleetModule {
 }
 
 const PROVIDERS: Provider[] = [
-  { provide: SOLO, useValue: null },
+  // A factory: a value that is put in place of another one is not taken by every version of NestJS.
+  { provide: SOLO, useFactory: () => null },
   { provide: MODULE, inject: [FLEET_OPTIONS, SOLO], useFactory: resolveModule },
   {
     provide: REAL_FLEET,
