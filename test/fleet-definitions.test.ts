@@ -20,6 +20,17 @@ async function definitionsEntered(world: FleetWorld): Promise<number> {
 const at = (world: FleetWorld, name: string, terms: object): TestNode =>
   world.node(name, [job('it', () => undefined, terms)])
 
+describe('many jobs', () => {
+  it('are defined a few at a time where the store takes too long for more', async () => {
+    const world = new FleetWorld()
+    const commit: FleetWorld['store']['commit'] = async (session, now, changes) =>
+      changes.length > 100 ? { expired: true, now } : world.store.commit(session, now, changes)
+    const jobs = Array.from({ length: 1_200 }, (_, n) => job(`it${n}`, () => undefined))
+    await world.started(world.node('a', jobs, { options: { store: { ...world.store, commit } } }))
+    expect(await world.store.jobs({ limit: 2_000 })).toHaveLength(1_200)
+  })
+})
+
 describe('which definition holds', () => {
   it('a new one at first sight, while old nodes still run; an old node that restarts changes nothing', async () => {
     const world = new FleetWorld()

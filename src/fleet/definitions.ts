@@ -1,15 +1,18 @@
 import { define } from '../ledger/index.js'
 import type { Aggregate, Change, Definition, JobHeader } from '../ledger/types.js'
-import type { Loaded, NodeRow, NodeSummary } from '../store/port.js'
+import type { Loaded, NodeSummary } from '../store/port.js'
 import { describeError } from './attempt-error.js'
 import { definitionHash, withStoredZone } from './definition-hash.js'
 import { isUnavailable } from './link.js'
 import { ManifestWatch } from './manifest-watch.js'
-import { NodeRows } from './node-rows.js'
+import { carriedBy, NodeRows } from './node-rows.js'
 import type { Parts } from './parts.js'
 
 /** Jobs of one load and one commit. */
 const CHUNK = 500
+
+/** So few are not divided when the store takes long. */
+const FEW = 25
 
 /** Chunks on their way at a time: the store works on one while the ledger decides the other. */
 const LANES = 2
@@ -156,12 +159,19 @@ export class Definitions {
         store.commit(session.ref, reply.now, changes),
       )
       if (committed.expired) {
-        // Not introduced, or too slow: the session is begun again by whoever looks next.
+        // Not introduced, or too slow: the session is begun again by whoever looks next, and fewer jobs are done sooner.
         await looker.introduce()
+        if (open.length > FEW) return this.offerHalves(open)
         continue
       }
       open = this.remaining(changes, committed.results, taken)
     }
+  }
+
+  private async offerHalves(jobs: readonly string[]): Promise<void> {
+    const middle = Math.ceil(jobs.length / 2)
+    await this.offer(jobs.slice(0, middle))
+    await this.offer(jobs.slice(middle))
   }
 
   private decide(job: string, loaded: Loaded, taken: ReadonlySet<string> | undefined): Change | null {
@@ -286,13 +296,4 @@ const RECHECK_MS = 61_000
 
 function zoneOf({ schedule }: Definition): string | null {
   return schedule !== null && 'timeZone' in schedule ? schedule.timeZone : null
-}
-
-function carriedBy(job: string, nodes: readonly NodeRow[]): Map<string, number> {
-  const seen = new Map<string, number>()
-  for (const { hello, seenAt } of nodes) {
-    const hash = hello.manifest[job]
-    if (hash !== undefined) seen.set(hash, Math.max(seen.get(hash) ?? 0, seenAt))
-  }
-  return seen
 }

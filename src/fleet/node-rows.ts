@@ -31,3 +31,13 @@ export class NodeRows {
     return loaded
   }
 }
+
+/** Hash -> when a node was last seen that carries it for this job. */
+export function carriedBy(job: string, nodes: readonly NodeRow[]): Map<string, number> {
+  const seen = new Map<string, number>()
+  for (const { hello, seenAt } of nodes) {
+    const hash = hello.manifest[job]
+    if (hash !== undefined) seen.set(hash, Math.max(seen.get(hash) ?? 0, seenAt))
+  }
+  return seen
+}
