@@ -38,7 +38,7 @@ export function randomDefinition(random: Random, setting: Setting, often: boolea
       maxDelayMs: 10_000,
     },
     recover: random.pick([0, 1, 3, 3]),
-    timeoutMs: random.pick([null, null, 2_000, 8_000]),
+    timeoutMs: random.pick(setting.pace === 'brief' ? [null, null, 1_000, 3_000] : [null, null, 2_000, 8_000]),
     pauseAfter: random.pick([null, null, null, 2, 3]),
     graceMs: random.pick([1_000, 10_000, 60_000, 60_000]),
     fence: random.chance(0.85),

@@ -22,6 +22,9 @@ export interface Surroundings {
 /** More occurrences of one run are not given an effect each: the first and the last few stand for all. */
 const EFFECTS_EACH = 2
 
+/** A handler that does not obey is given up by then. */
+const GIVEN_UP_MS = 5_500
+
 /** A handler as one process has it. */
 export function handlerOf(job: string, plan: HandlerPlan, process: VirtualProcess, world: Surroundings) {
   return (run: HandlerRun): unknown => {
@@ -90,10 +93,17 @@ class Work {
     const { mode, steps, stepMs } = this.attempt
     if (mode === 'hangs' || mode === 'hangs-deaf') return this.#hang(mode === 'hangs')
     const effects = this.#effects()
+    // Who pays no attention writes once more long after it has been given up.
+    if (mode === 'deaf') effects.push(`${this.job}/${this.run.key}/late`)
+    let ignores = mode === 'deaf'
     let left = this.random.int(1, 4)
     for (let step = 0; step < steps || effects.length > 0; step += 1) {
       const aborted = await this.#step(stepMs)
       if (aborted && mode === 'returns-early') return 'early'
+      if (aborted && ignores) {
+        ignores = false
+        await this.#step(GIVEN_UP_MS)
+      }
       if (aborted && mode === 'outlives') left -= 1
       if (aborted && (mode !== 'outlives' || left <= 0) && mode !== 'deaf') throw this.run.signal.reason
       if (mode === 'kills' && step >= steps / 2) {

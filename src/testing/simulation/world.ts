@@ -129,7 +129,13 @@ export class World {
       one.process.kill()
       this.living.delete(name)
       this.#process(one.process.name, 'stopped')
+      this.#again(name)
     })
+  }
+
+  /** What began before the calm ends a process in it: it is started again, since everybody is there in the calm. */
+  #again(name: string): void {
+    if (this.calm) this.clock.after(500, () => this.start(name))
   }
 
   sleep(name: string, how: 'paused' | 'suspended'): void {
@@ -220,7 +226,11 @@ export class World {
         return this.#handlers
       },
       kill: () =>
-        void this.clock.after(0, () => this.living.get(plan.name)?.process === process && this.kill(plan.name)),
+        void this.clock.after(0, () => {
+          if (this.living.get(plan.name)?.process !== process) return
+          this.kill(plan.name)
+          this.#again(plan.name)
+        }),
       report: this.report,
     }
     const jobs = this.plan.jobs.flatMap(({ id, releases, handler }) => {
