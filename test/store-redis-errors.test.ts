@@ -138,7 +138,7 @@ describe('what a server answers', () => {
     ["READONLY You can't write against a read only replica.", 'it is read-only, a replica perhaps'],
     ['LOADING Redis is loading the dataset in memory', 'the server is reading its data from disk.'],
     ['CLUSTERDOWN The cluster is down', 'the cluster is down'],
-    ['MOVED 3999 127.0.0.1:6381', 'give a Cluster client.'],
+    ['MOVED 3999 127.0.0.1:6381', 'or the client is not one for a Cluster.'],
     ['MISCONF Redis is configured to save RDB snapshots', 'cannot save to its disk'],
     ['BUSY Redis is busy running a script.', 'busy with a script'],
     ['NOREPLICAS Not enough good replicas to write.', 'too few replicas'],

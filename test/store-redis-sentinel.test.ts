@@ -4,6 +4,7 @@ import { createRedisStore } from '../src/store/redis/index.js'
 import { creation } from '../src/testing/store/builders.js'
 import { Detour } from './postgres/detour.js'
 import { TestSession } from './postgres/session.js'
+import { again } from './redis/again.js'
 import { type OwnServer, ownServer } from './servers/index.js'
 
 let server: OwnServer
@@ -53,14 +54,5 @@ async function replicaOf(sentinel: Redis): Promise<number> {
   for (;;) {
     const [found] = (await sentinel.call('SENTINEL', 'REPLICAS', 'main')) as string[][]
     if (found) return Number(found[found.indexOf('port') + 1])
-  }
-}
-
-/** Does it until it works. */
-async function again<T>(act: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await act()
-    } catch {}
   }
 }

@@ -5,6 +5,7 @@ import type { Store } from '../src/store/port.js'
 import { change, creation, fresh, header, queued, settlement } from '../src/testing/store/builders.js'
 import { Detour } from './postgres/detour.js'
 import { TestSession } from './postgres/session.js'
+import { again } from './redis/again.js'
 import { Ear } from './redis/ear.js'
 import { RedisPlace } from './redis/place.js'
 import { type OwnServer, ownServer } from './servers/index.js'
@@ -239,12 +240,3 @@ describe('a client of one’s own', () => {
     own.disconnect()
   })
 })
-
-/** Does it until it works: the first calls may meet the connection that was there before. */
-async function again<T>(act: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await act()
-    } catch {}
-  }
-}

@@ -15,6 +15,7 @@ export interface RedisClient {
 
 export interface RedisConnection {
   readonly status: string
+  connect(): Promise<unknown>
   call(command: string, args: (string | number)[]): Promise<unknown>
   subscribe(channel: string): Promise<unknown>
   // biome-ignore lint/suspicious/noExplicitAny: what is told differs from event to event.
@@ -44,13 +45,22 @@ const OPTIONS = {
 /** A further connection like a client, for the ledger alone. */
 export function connectionLike(client: RedisClient, name: string): RedisConnection {
   if (client.isCluster !== true) return client.duplicate({ ...OPTIONS, connectionName: name })
-  const { lazyConnect, enableOfflineQueue, retryStrategy, ...redisOptions } = OPTIONS
+  const { lazyConnect, enableOfflineQueue: _, retryStrategy, ...redisOptions } = OPTIONS
   return client.duplicate([], {
     lazyConnect,
-    enableOfflineQueue,
+    // What a Cluster queues it never gives up: it would grow for as long as the servers are away.
+    enableOfflineQueue: false,
     scaleReads: 'master',
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...redisOptions, connectionName: name },
+  })
+}
+
+/** Connects; resolves when it is ready, also where the first look at a Cluster found it not ready yet. */
+export function readied(connection: RedisConnection): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.on('ready', () => resolve())
+    connection.connect().then(() => resolve(), reject)
   })
 }
 
@@ -98,7 +108,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   BUSY: 'the server is busy with a script that takes too long',
   CLUSTERDOWN: 'the cluster is down: some of its slots are served by nobody',
   TRYAGAIN: 'the cluster is moving the slot of the ledger to another node just now',
-  MOVED: 'the slot of the ledger is on another node of a cluster: give a Cluster client',
+  MOVED: 'the cluster is moving the slot of the ledger to another node, or the client is not one for a Cluster',
   ASK: 'the cluster is moving the slot of the ledger to another node just now',
   NOPROTO: 'the server does not speak a protocol of Redis that is known here',
 }

@@ -4,7 +4,7 @@ import { attend } from './attend.js'
 import { beat } from './beat.js'
 import { attended, Calls } from './calls.js'
 import { commit } from './commit.js'
-import { connectionLike, type RedisClient } from './driver.js'
+import { connectionLike, type RedisClient, readied } from './driver.js'
 import { infoOf, inspect, isClusterNode } from './info.js'
 import type { Ledger } from './ledger.js'
 import { Line } from './line.js'
@@ -88,21 +88,33 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 
 /** Connects; a client that does not know whether it leads to a Cluster finds out first. */
 async function ledgerOf(client: RedisClient, calls: Calls): Promise<Ledger> {
-  const first = attended(connectionLike(client, 'fleetcron'))
+  if (client.isCluster === true) return clusterLedger(client, calls)
+  const main = attended(connectionLike(client, 'fleetcron'))
   try {
     // The driver goes on in database 0 where the one that was named does not exist.
     const db = Number(client.options?.db ?? 0)
-    if (db > 0) await calls.within(first, calls.callMs, () => first.call('select', [db]))
-    if (!client.asCluster || !(await isClusterNode(calls, first))) {
-      return { calls, main: first, line: new Line(calls, client) }
-    }
+    if (db > 0) await calls.within(main, calls.callMs, () => main.call('select', [db]))
+    if (!client.asCluster || !(await isClusterNode(calls, main))) return { calls, main, line: new Line(calls, client) }
   } catch (error) {
-    first.disconnect()
+    main.disconnect()
     throw error
   }
-  first.disconnect()
-  const cluster = client.asCluster()
-  return { calls, main: attended(connectionLike(cluster, 'fleetcron')), line: new Line(calls, cluster) }
+  main.disconnect()
+  return clusterLedger(client.asCluster(), calls)
+}
+
+/** A Cluster takes commands only when it is ready. */
+async function clusterLedger(client: RedisClient, calls: Calls): Promise<Ledger> {
+  const main = attended(connectionLike(client, 'fleetcron'))
+  const line = new Line(calls, client)
+  try {
+    for (const each of [main, line.connection]) await calls.within(each, calls.callMs, () => readied(each))
+    return { calls, main, line }
+  } catch (error) {
+    main.disconnect()
+    line.close()
+    throw error
+  }
 }
 
 function isSentinel({ options }: RedisClient): boolean {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { attended, type Calls } from './calls.js'
-import { connectionLike, type RedisClient, type RedisConnection } from './driver.js'
+import { connectionLike, type RedisClient, type RedisConnection, readied } from './driver.js'
 
 type Wake = (bucket: number) => void
 
@@ -61,7 +61,10 @@ export class Line {
   async #listen(): Promise<void> {
     const ear = this.#ear ?? this.#makeEar()
     try {
-      await this.#calls.within(ear, this.#calls.callMs, () => ear.subscribe(this.channel))
+      await this.#calls.within(ear, this.#calls.callMs, async () => {
+        if (this.#client.isCluster === true && ear.status === 'wait') await readied(ear)
+        await ear.subscribe(this.channel)
+      })
       this.#retryMs = RETRY_MS.first
     } catch {
       this.#listenSoon()
