@@ -92,6 +92,23 @@ describe('the buckets of a service', () => {
     expect(shares.filter(({ isWatcher }) => isWatcher)).toHaveLength(3)
     expect(new Set(shares.map(({ graceMs }) => graceMs)).size).toBe(5)
   })
+
+  it('are watched by each of two for the other without standing in line', () => {
+    const two = ['a', 'b']
+    const shares = two.map((name) => {
+      const membership = new Membership(name, 'app', new Map())
+      membership.update(
+        two.map((one) => summary(one)),
+        100_000,
+      )
+      return membership.mine()
+    })
+    expect(shares.map(({ graceMs, isWatcher }) => [graceMs, isWatcher])).toEqual([
+      [200, true],
+      [200, true],
+    ])
+    expect(shares.map(({ rank }) => rank).sort()).toEqual([0, 1])
+  })
 })
 
 describe('a job that not every node carries', () => {

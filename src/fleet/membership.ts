@@ -130,7 +130,9 @@ function shareOf(
   const line = [...live].sort((a, b) => hash32(`watch ${b}`) - hash32(`watch ${a}`) || (a < b ? -1 : 1))
   const place = line.indexOf(node)
   const rank = place < 0 ? line.length : place
-  return { buckets, rank, isWatcher: rank < WATCHERS, graceMs: GRACE_MS * (Math.min(rank, 9) + 1) }
+  // Of two, the other one is the owner whose silence is waited for: it stands in nobody's way.
+  const before = line.length === 2 && place >= 0 ? 0 : Math.min(rank, 9)
+  return { buckets, rank, isWatcher: rank < WATCHERS, graceMs: GRACE_MS * (before + 1) }
 }
 
 function first(bucket: number, nodes: readonly Weighted[]): string | null {
