@@ -39,9 +39,12 @@ describe('the architecture', () => {
     expect(violations(file)).toEqual([])
   })
 
-  it.each(filesUnder('scripts').map((file) => [file.path, file] as const))('holds in %s', (_, file) => {
-    expect(sizeViolations(parse(file))).toEqual([])
-  })
+  it.each([...filesUnder('scripts'), ...filesUnder('bench')].map((file) => [file.path, file] as const))(
+    'holds in %s',
+    (_, file) => {
+      expect(sizeViolations(parse(file))).toEqual([])
+    },
+  )
 })
 
 describe('the rules can fail', () => {

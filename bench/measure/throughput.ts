@@ -68,10 +68,7 @@ async function oneQueue(stage: Stage): Promise<number> {
   })
 }
 
-/**
- * Runs per second from the first settlement to that of nineteen in twenty (the last ones wait for each other), or for as long
- * as it is watched at most.
- */
+/** Runs per second while three nodes work off what is due, or for as long as they are watched at most. */
 async function workedOff(
   stage: Stage,
   jobs: JobPlan,
@@ -103,14 +100,18 @@ async function settledUpTo(nodes: readonly NodeProcess[], total: number): Promis
   return settled.sort((a, b) => a[0] - b[0])
 }
 
+/** Without the first runs, while the processes warm up, and the last, which wait for each other. */
 function rateOf(settled: readonly Seen['settled'][number][], total: number): number {
-  const [[firstMs, firstCount] = [0, 0]] = settled
+  const seen = Math.min(
+    total,
+    settled.reduce((sum, [, count]) => sum + count, 0),
+  )
   let count = 0
-  let lastMs = firstMs
+  let from: readonly [atMs: number, count: number] | null = null
   for (const [atMs, more] of settled) {
-    if (count >= total * 0.95) break
     count += more
-    lastMs = atMs
+    if (from === null && count >= seen * 0.2) from = [atMs, count]
+    else if (from !== null && count >= seen * 0.95) return ((count - from[1]) / Math.max(1, atMs - from[0])) * 1_000
   }
-  return ((count - firstCount) / Math.max(1, lastMs - firstMs)) * 1_000
+  return Number.NaN
 }
