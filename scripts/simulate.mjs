@@ -66,6 +66,7 @@ async function runOne({ seed, trace }) {
 
 /** Hands chunks of seeds to the workers as they ask, and adds up what they report. */
 async function runMany({ seeds, from, workers, json }) {
+  const begun = performance.now()
   const total = { seeds: 0, occurrences: 0, fewest: Number.POSITIVE_INFINITY, events: 0, broken: [], counts: new Map() }
   const end = from + seeds
   let next = from
@@ -89,7 +90,7 @@ async function runMany({ seeds, from, workers, json }) {
     }),
   )
   if (total.seeds !== seeds) throw new Error(`a worker ended early: ${total.seeds} of ${seeds} seeds were run`)
-  print(total, json)
+  print({ ...total, seconds: Math.round((performance.now() - begun) / 1000) }, json)
   return total.broken.length === 0 ? 0 : 1
 }
 
@@ -102,19 +103,21 @@ function add(total, { seed, occurrences, events, violations, counts }) {
   if (violations.length > 0) total.broken.push({ seed, violations })
 }
 
-function print({ seeds, occurrences, fewest, events, broken, counts }, json) {
+function print({ seeds, occurrences, fewest, events, broken, counts, seconds }, json) {
   const sorted = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   if (json) {
     const failed = broken.map(({ seed }) => seed).sort((a, b) => a - b)
     process.stdout.write(
-      `${JSON.stringify({ seeds, occurrences, fewest, events, failed, counts: Object.fromEntries(sorted) })}\n`,
+      `${JSON.stringify({ seeds, occurrences, fewest, events, seconds, failed, counts: Object.fromEntries(sorted) })}\n`,
     )
     return
   }
   for (const [name, count] of sorted) process.stdout.write(`${String(count).padStart(10)}  ${name}\n`)
   for (const report of broken.sort((a, b) => a.seed - b.seed).slice(0, SHOWN)) printViolations(report)
   const verdict = broken.length === 0 ? 'every rule held' : `${broken.length} seeds broke a rule`
-  process.stdout.write(`${seeds} seeds, ${occurrences} occurrences decided, ${events} events: ${verdict}\n`)
+  process.stdout.write(
+    `${seeds} seeds, ${occurrences} occurrences decided, at least ${fewest} in each, ${events} events, ${seconds} s: ${verdict}\n`,
+  )
 }
 
 function printViolations({ seed, violations }) {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -20,15 +20,16 @@ export function mutants(): Mutant[] {
 }
 
 /**
- * Applies a patch to a copy of the package. Line numbers are not looked at, so that a file may grow around a patch: what a
- * hunk takes away, with its context, must stand in the file exactly once.
+ * What the files that a patch changes read with it, by their paths. Line numbers are not looked at, so that a file may grow
+ * around a patch: what a hunk takes away, with its context, must stand in the file exactly once.
  */
-export function applyPatch(root: string, { name, text }: Mutant): void {
-  let file = ''
+export function patched(root: string, { name, text }: Mutant): ReadonlyMap<string, string> {
+  const files = new Map<string, string>()
+  let path = ''
   for (const part of text.split(/^(?=--- a\/|@@ )/m).slice(1)) {
     const lines = part.split('\n').slice(0, -1)
     if (part.startsWith('--- a/')) {
-      file = lines[0]?.slice('--- a/'.length) ?? ''
+      path = join(root, lines[0]?.slice('--- a/'.length) ?? '')
       continue
     }
     const body = lines.slice(1)
@@ -37,12 +38,11 @@ export function applyPatch(root: string, { name, text }: Mutant): void {
         .filter((line) => line[0] === mark || line[0] === ' ')
         .map((line) => line.slice(1))
         .join('\n')}\n`
-    const path = join(root, file)
-    const before = readFileSync(path, 'utf8')
-    const [first, ...others] = before.split(side('-'))
+    const [first, ...others] = (files.get(path) ?? readFileSync(path, 'utf8')).split(side('-'))
     if (others.length !== 1) {
-      throw new Error(`${name}.patch fits ${file} in ${others.length} places: write it anew for the source as it is`)
+      throw new Error(`${name}.patch fits ${path} in ${others.length} places: write it anew for the source as it is`)
     }
-    writeFileSync(path, `${first}${side('+')}${others[0]}`)
+    files.set(path, `${first}${side('+')}${others[0]}`)
   }
+  return files
 }
