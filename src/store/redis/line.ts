@@ -28,7 +28,7 @@ export class Line {
     this.#calls = calls
     this.#client = client
     this.channel = `${calls.base}wake`
-    this.connection = attended(connectionLike(client, 'fleetcron beats'))
+    this.connection = attended(connectionLike(client, 'fleetcron-beats'))
   }
 
   /** Resolves when wakes are heard, or cannot be for now: then it goes on trying. */
@@ -72,7 +72,7 @@ export class Line {
   }
 
   #makeEar(): RedisConnection {
-    const ear = attended(connectionLike(this.#client, 'fleetcron wakes'))
+    const ear = attended(connectionLike(this.#client, 'fleetcron-wakes'))
     this.#ear = ear
     ear.on('message', (channel: string, message: string) => this.#heard(channel, message))
     ear.on('close', () => this.#listenSoon())
