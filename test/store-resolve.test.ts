@@ -76,4 +76,25 @@ describe('the URL of a store', () => {
     }
     expect(await child.ended()).toMatchObject({ code: 0 })
   })
+
+  it.each([
+    [
+      'postgres://me:secret@127.0.0.1/db',
+      'A ledger in Postgres needs the driver pg, which is not installed: npm install pg.',
+    ],
+    [
+      'mysql://me:secret@127.0.0.1/db',
+      'A ledger in MySQL or MariaDB needs the driver mysql2, which is not installed: npm install mysql2.',
+    ],
+    [
+      'redis://me:secret@127.0.0.1',
+      'A ledger in Redis or Valkey needs the driver ioredis, which is not installed: npm install ioredis.',
+    ],
+  ])('needs its driver, and says what to install: %s', async (url, sentence) => {
+    const script = join(folder, 'alone.mjs')
+    await bundleMain('resolve-child.ts', script)
+    const child = start(script, [url])
+    expect(await child.line()).toEqual(['DRIVER_MISSING', sentence])
+    expect(await child.ended()).toMatchObject({ code: 0 })
+  })
 })
