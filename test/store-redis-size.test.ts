@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../src/store/port.js'
 import type { RedisClient } from '../src/store/redis/index.js'
-import { creation, fresh, header, queued } from '../src/testing/store/builders.js'
+import { creation, fresh, HOUR, header, queued } from '../src/testing/store/builders.js'
 import { TestSession } from './postgres/session.js'
 import { RedisPlace } from './redis/place.js'
 import { sharedServer } from './servers/index.js'
@@ -35,7 +35,7 @@ async function countOf(act: () => Promise<unknown>): Promise<number> {
 
 describe('a Redis ledger with many rows', () => {
   it('takes about 2 kB for a job that waits for its time', async () => {
-    const session = await TestSession.begin(store)
+    const session = await TestSession.begin(store, 's', HOUR)
     const count = 5_000
     const jobs = Array.from({ length: count }, (_, i) => {
       const job = `billing:invoices for customer ${i}`
@@ -50,7 +50,7 @@ describe('a Redis ledger with many rows', () => {
   })
 
   it('never keeps others waiting for long: what is large goes as several scripts', async () => {
-    const session = await TestSession.begin(store)
+    const session = await TestSession.begin(store, 's', HOUR)
     const names = Array.from({ length: 1_200 }, (_, i) => `billing:${i}`)
     const jobs = names.map((job) => creation(`c ${job}`, job, { header: header(job, { wakeAt: 1 }) }))
     const { now } = await store.load({})
@@ -62,7 +62,7 @@ describe('a Redis ledger with many rows', () => {
   })
 
   it('ends a page of jobs with very many runs before its limit, and goes on with the next', async () => {
-    const session = await TestSession.begin(store)
+    const session = await TestSession.begin(store, 's', HOUR)
     const names = Array.from({ length: 45 }, (_, i) => `billing:${String(i).padStart(2, '0')}`)
     for (const job of names) {
       const runs = Array.from({ length: 100 }, (_, i) => fresh(queued(job, `k${i}`, { position: i })))
@@ -80,7 +80,7 @@ describe('a Redis ledger with many rows', () => {
   })
 
   it('finds runs of one state among very many of another', async () => {
-    const session = await TestSession.begin(store)
+    const session = await TestSession.begin(store, 's', HOUR)
     const runs = Array.from({ length: 1_300 }, (_, i) => {
       const state = i % 600 === 0 ? ('failed' as const) : ('succeeded' as const)
       return fresh(queued('billing:a', `k${i}`, { state, createdAt: i, endedAt: i }))
