@@ -8,6 +8,7 @@ import { addJobs } from './jobs.js'
 import { addMigrate } from './migrate.js'
 import { addNext } from './next.js'
 import { addNodes } from './nodes.js'
+import { addRun } from './run.js'
 import { addRuns } from './runs.js'
 import { addServe } from './serve.js'
 import { oneLine, type Terminal } from './terminal.js'
@@ -48,7 +49,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     },
   }
   addNext(program, terminal)
-  for (const add of [addJobs, addRuns, addNodes, addEvents, addAsking, addDoctor, addMigrate, addServe]) {
+  for (const add of [addJobs, addRuns, addNodes, addEvents, addAsking, addRun, addDoctor, addMigrate, addServe]) {
     add(program, context)
   }
   try {

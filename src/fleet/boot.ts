@@ -8,6 +8,8 @@ export interface Boot {
   goesOn: boolean
   /** What the application runs on every node by itself, for the table that is shown at start. */
   ofEveryNode: readonly NodeJob[]
+  /** The one job that this node hosts, by name: a process that a platform starts for it. Null or left out: all of them. */
+  only?: string | null
 }
 
 /** A fleet that tells of its application's start; each copy of the package finds it. */

@@ -200,14 +200,15 @@ export class FleetOfJobs implements Fleet, Booting {
       const made = await this.openedStore()
       if (this.ending !== null)
         throw new FleetcronError('NOT_STARTED', `Fleet '${this.name}' was stopped while it started.`)
-      const all = this.declared.jobs()
+      const { only = null } = this[BOOT]
+      const all = this.declared.jobs().filter(({ name }) => only === null || name === only)
       this.node = createNode({
         ...facts,
         store: made,
         clock: this.clock,
         zoneData: this.around.zoneData,
         jobs: all.filter(({ job }) => !job.disabled).map(({ hosted }) => hosted),
-        handlers: [...this.declared.handlers.values()],
+        handlers: only === null ? [...this.declared.handlers.values()] : [],
         events: this.events,
         opened: (info) => {
           this.log.block(modeLine(facts, info))

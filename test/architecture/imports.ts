@@ -50,6 +50,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'reflect-metadata': ['nest'],
 }
 
+/** Who may import what is only known at run time: drivers that are installed or not, and an application named on the command line. */
+const DYNAMIC: ReadonlySet<string> = new Set(['store/resolve', 'src/cli/app.ts'])
+
 /** Files that belong to no folder of their own: everything else in `store` and `effect` is an adapter's folder. */
 export function layerOf(path: string): string {
   const parts = path.replace(/^src\//, '').split('/')
@@ -69,7 +72,7 @@ export function importViolations(file: Parsed, runtimePackages: ReadonlySet<stri
   return file.imports.flatMap((found) => {
     const problem = found.specifier.startsWith('.')
       ? relativeProblem(file.path, layer, row, found)
-      : packageProblem(layer, found, runtimePackages)
+      : packageProblem(file.path, layer, found, runtimePackages)
     return problem ? [`${file.path}: ${problem}`] : []
   })
 }
@@ -84,10 +87,15 @@ function relativeProblem(path: string, layer: string, row: Row, found: Import): 
   return asType ? `${layer} may import only types of ${wanted}` : `${layer} must not import ${wanted}`
 }
 
-function packageProblem(layer: string, found: Import, runtimePackages: ReadonlySet<string>): string | null {
+function packageProblem(
+  path: string,
+  layer: string,
+  found: Import,
+  runtimePackages: ReadonlySet<string>,
+): string | null {
   const { specifier } = found
-  if (found.dynamic && layer !== 'store/resolve') {
-    return `imports ${specifier} dynamically; only src/store/resolve.ts does that`
+  if (found.dynamic && !DYNAMIC.has(layer === 'cli' ? path : layer)) {
+    return `imports ${specifier} dynamically; only src/store/resolve.ts does that, and src/cli/app.ts for the user's own module`
   }
   if (specifier === '<computed>') return null
   if (specifier.startsWith('node:')) return null

@@ -71,10 +71,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
       throw error
     }
   }
-  async function read<T>(act: (now: number) => T): Promise<T> {
-    await ready()
-    return connection.read(act)
-  }
+  const read = <T>(act: (now: number) => T) => ready().then(() => connection.read(act))
 
   return {
     open: () =>
