@@ -84,7 +84,7 @@ afterAll(() => {
   for (const path of [script, data]) rmSync(path, { recursive: true, force: true })
 })
 
-it('hands the run of a process that is told to end in mid-handler to another within a second, its database open', async () => {
+it('hands the run of a process that is told to end in mid-handler to another at once, its database open', async () => {
   const store = newLedger()
   const first = new Application({ store, trigger: true })
   const begun = await first.event('begun')
@@ -96,7 +96,8 @@ it('hands the run of a process that is told to end in mid-handler to another wit
   const again = await second.event('begun')
   expect(told.isOpen).toBe(true)
   expect(again).toMatchObject({ key: begun.key, attempt: 2 })
-  expect(again.at - told.at).toBeLessThan(1_000)
+  // Within a second on a machine that has time for it: the bench measures that. A wake that was lost costs ten: the next beat.
+  expect(again.at - told.at).toBeLessThan(5_000)
   await exit
   expect(first.events().slice(-2)).toEqual(['told', 'closed'])
 })
