@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { Controller, Get, Inject, Injectable, Module, type ModuleMetadata, type OnModuleInit } from '@nestjs/common'
+import { Controller, Get, Injectable, Module, type ModuleMetadata, type OnModuleInit } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -252,50 +252,5 @@ describe('applications', () => {
     await app.listen(0, '127.0.0.1')
     const answer = await fetch(`${await app.getUrl()}/run`)
     expect(await answer.text()).toBe('sent')
-  })
-})
-
-describe('a database in the manner of TypeORM, which closes in onApplicationShutdown', () => {
-  it.each([true, false])('is open while handlers end; fleet imported first: %s', async (first) => {
-    let proceed = () => {}
-    let tellBegun = () => {}
-    const closing = new Promise<void>((resolve) => {
-      proceed = resolve
-    })
-    const begun = new Promise<void>((resolve) => {
-      tellBegun = resolve
-    })
-    @Injectable()
-    class DataSource {
-      open = true
-      onApplicationShutdown() {
-        this.open = false
-      }
-    }
-    @Injectable()
-    class Invoices {
-      constructor(@Inject(DataSource) private readonly source: DataSource) {}
-      @Cron(NEVER, { name: 'nightly' })
-      async bill() {
-        tellBegun()
-        await closing
-        return this.source.open
-      }
-    }
-    @Module({})
-    class Database {}
-    const database = { module: Database, global: true, providers: [DataSource], exports: [DataSource] }
-    const fleetModule = FleetModule.forRoot(OPTIONS)
-    const app = await startApplication({
-      imports: first ? [fleetModule, database] : [database, fleetModule],
-      providers: [Invoices],
-    })
-    const settled = fleetOf(app).once('run-settled')
-    await fleetOf(app).trigger('nightly')
-    await begun
-    fleetOf(app).on('stopping', () => proceed())
-    await app.close()
-    expect((await settled).run).toMatchObject({ state: 'succeeded', result: 'true' })
-    expect(app.get(DataSource, { strict: false }).open).toBe(false)
   })
 })

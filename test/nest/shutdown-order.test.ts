@@ -34,6 +34,51 @@ describe('when the application ends, runs drain before what they use is taken aw
   })
 })
 
+describe('a database in the manner of TypeORM, which closes in onApplicationShutdown', () => {
+  it.each([true, false])('is open while handlers end; fleet imported first: %s', async (first) => {
+    let proceed = () => {}
+    let tellBegun = () => {}
+    const closing = new Promise<void>((resolve) => {
+      proceed = resolve
+    })
+    const begun = new Promise<void>((resolve) => {
+      tellBegun = resolve
+    })
+    @Injectable()
+    class DataSource {
+      open = true
+      onApplicationShutdown() {
+        this.open = false
+      }
+    }
+    @Injectable()
+    class Invoices {
+      constructor(@Inject(DataSource) private readonly source: DataSource) {}
+      @Cron(NEVER, { name: 'nightly' })
+      async bill() {
+        tellBegun()
+        await closing
+        return this.source.open
+      }
+    }
+    @Module({})
+    class Database {}
+    const database = { module: Database, global: true, providers: [DataSource], exports: [DataSource] }
+    const fleetModule = FleetModule.forRoot(OPTIONS)
+    const app = await startApplication({
+      imports: first ? [fleetModule, database] : [database, fleetModule],
+      providers: [Invoices],
+    })
+    const settled = fleetOf(app).once('run-settled')
+    await fleetOf(app).trigger('nightly')
+    await begun
+    fleetOf(app).on('stopping', () => proceed())
+    await app.close()
+    expect((await settled).run).toMatchObject({ state: 'succeeded', result: 'true' })
+    expect(app.get(DataSource, { strict: false }).open).toBe(false)
+  })
+})
+
 /** A database that closes as Prisma's does, and a handler that is busy while the application is closed. */
 function application() {
   let tellBegun = () => {}
