@@ -190,7 +190,7 @@ async function withScene(
     const first = load({ ...shared, name: 'first', point, signal })
     const second = load({ ...shared, name: 'second' })
     await Promise.all([first.next('loaded'), second.next('loaded')])
-    const due = new Date(Date.now() + 2_000).toISOString()
+    const due = new Date(Date.now() + 8_000).toISOString()
     first.start(due)
     await act({
       first,
