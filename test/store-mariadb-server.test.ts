@@ -1,8 +1,8 @@
 import { type Connection, createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { MysqlPool, MysqlQuery } from '../src/store/mysql/index.js'
 import type { Store } from '../src/store/port.js'
 import { change, creation, fresh, granted, queued, settlement } from '../src/testing/store/builders.js'
+import { noting } from './mysql/noting.js'
 import { MysqlPlace, poolOf } from './mysql/place.js'
 import { Detour } from './postgres/detour.js'
 import { TestSession } from './postgres/session.js'
@@ -280,24 +280,6 @@ describe('a commit that comes late', () => {
     expect(await place.sql('SELECT job FROM PREFIX_job')).toEqual([])
   })
 })
-
-/** A pool that writes down every message. */
-function noting(pool: MysqlPool, messages: string[]): MysqlPool {
-  return {
-    getConnection: async () => {
-      const connection = await pool.getConnection()
-      return {
-        connection: connection.connection ?? connection,
-        query: (what: MysqlQuery) => {
-          messages.push(what.sql)
-          return connection.query(what)
-        },
-        release: () => connection.release(),
-        destroy: () => connection.destroy(),
-      }
-    },
-  }
-}
 
 /** Resolves when a statement waits for a lock. */
 async function waits(at: MysqlPlace): Promise<void> {
