@@ -33,6 +33,8 @@ const SHUT_OUT_MS = 30_000
  */
 export class Decider {
   readonly parking: Parking
+  /** Runs that were given to this node so far. */
+  granted = 0
 
   constructor(
     private readonly parts: Parts,
@@ -138,6 +140,7 @@ export class Decider {
     const results: Results = new Map(committed.expired ? [] : committed.results.map((result) => [result.job, result]))
     const won = decided.filter(({ job }) => results.get(job.header.job)?.outcome === 'won')
     const granted = won.flatMap(({ grants }) => grants)
+    this.granted += granted.length
     const mine = new Set(granted.map((run) => run.attemptId))
     attempts.unexpect(ids.filter((id) => !mine.has(id)))
     events.emit('committed', {

@@ -198,7 +198,9 @@ export class Looker {
     if (!facts.attends || session.lost !== null) return true
     let after: string | undefined
     let again = false
+    const { granted } = this.decider
     do {
+      const before = this.limit
       const limit = this.pageLimit()
       const { reply, sent } = await this.attend(session, after === undefined ? { limit } : { limit, after })
       this.lastAttendedAt = this.parts.facts.clock.monotonic()
@@ -219,9 +221,11 @@ export class Looker {
       })
       this.wakes.replace(reply)
       again = (await this.decider.page(session, reply)) || again
+      // In time: the next ones may be larger again, also while the work does not end.
+      if (this.limit === before) this.limit = Math.min(PAGE, before + Math.ceil(before / 4))
       after = reply.after ?? undefined
     } while (after !== undefined && !stopping.aborted && session.lost === null)
-    if (again) await this.soonAgain()
+    if (again) await this.soonAgain(this.decider.granted > granted)
     else {
       this.quick = 0
       this.limit = Math.min(PAGE, this.limit * 2)
@@ -251,10 +255,10 @@ export class Looker {
     this.limit = Math.max(1, Math.floor(this.limit / 2))
   }
 
-  /** There is more to decide at once; a round that never ends is slowed down rather than believed. */
-  private async soonAgain(): Promise<void> {
+  /** There is more to decide at once; a round that never ends, and starts nothing, is slowed down rather than believed. */
+  private async soonAgain(hasStarted: boolean): Promise<void> {
     this.wanted = true
-    this.quick += 1
+    this.quick = hasStarted ? 0 : this.quick + 1
     if (this.quick > 50) await pause(this.parts.facts.clock, 100, this.parts.stopping)
   }
 
