@@ -59,5 +59,8 @@ export function attemptOf(plan: HandlerPlan, random: Random): Attempt {
     left -= weight
     return left < 0
   })
-  return { mode: found?.[0] ?? 'works', steps: random.int(...plan.steps), stepMs: random.int(...plan.stepMs) }
+  const mode = found?.[0] ?? 'works'
+  const [steps, stepMs] = [random.int(...plan.steps), random.int(...plan.stepMs)]
+  // Who pays no attention to its signal has to be there when it fires.
+  return mode === 'deaf' ? { mode, steps: steps + 2, stepMs: stepMs + 700 } : { mode, steps, stepMs }
 }
