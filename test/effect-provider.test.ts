@@ -5,23 +5,11 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chargeAt } from '../examples/billing/provider/client.js'
 import { type Fault, Provider } from '../examples/billing/provider/server.js'
-import type { EffectClock } from '../src/effect/port.js'
 import { sqlite } from '../src/effect/sqlite/index.js'
+import { BRIEF_PAUSES as clock, TIMEOUT_MS } from './effect/brief-pauses.js'
 import { attemptOf } from './effect/business-folder.js'
 
-/** Shorter than the provider's slow answer. */
-const TIMEOUT_MS = 700
 const CHARGE = { reference: 'charge:42:2026-11', amount: 1_250, currency: 'EUR' }
-
-/** Pauses end at once, time-outs are real. */
-const clock: EffectClock = {
-  monotonic: () => performance.now(),
-  random: Math.random,
-  after(delayMs, fn) {
-    const timer = setTimeout(fn, delayMs === TIMEOUT_MS ? delayMs : 0)
-    return { cancel: () => clearTimeout(timer) }
-  },
-}
 
 let folder: string
 let provider: Provider

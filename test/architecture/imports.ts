@@ -53,12 +53,16 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Who may import what is only known at run time: drivers that are installed or not, and an application named on the command line. */
 const DYNAMIC: ReadonlySet<string> = new Set(['store/resolve', 'src/cli/app.ts'])
 
+/** Folders of `effect` that are no adapter's. */
+const SHARED_BY_EFFECTS: ReadonlySet<string> = new Set(['call', 'dialects'])
+
 /** Files that belong to no folder of their own: everything else in `store` and `effect` is an adapter's folder. */
 export function layerOf(path: string): string {
   const parts = path.replace(/^src\//, '').split('/')
   const [top = '', second = ''] = parts
   if (parts.length === 1) return top.replace(/\.ts$/, '')
   if (top !== 'store' && top !== 'effect') return top
+  if (top === 'effect' && SHARED_BY_EFFECTS.has(second)) return parts[2] === 'face.ts' ? 'effect/port' : 'effect'
   if (parts.length > 2) return `${top}/${second}`
   if (top === 'store') return second === 'resolve.ts' ? 'store/resolve' : 'store/port'
   return second === 'port.ts' ? 'effect/port' : 'effect'

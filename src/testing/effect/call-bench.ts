@@ -1,0 +1,57 @@
+import type { CallOptions, ProviderCall } from '../../effect/call/face.js'
+import type { EffectClock } from '../../effect/port.js'
+import { never } from './bench.js'
+
+/** No pause is this long, so the clock below can tell a time-out from a pause. */
+export const TIMEOUT_MS = 7_777_000
+
+/** Pauses end at once; time-outs fire when they are told to. */
+export class CallClock implements EffectClock {
+  readonly #timeouts = new Set<() => void>()
+
+  monotonic(): number {
+    return 0
+  }
+
+  random(): number {
+    return 0.5
+  }
+
+  after(delayMs: number, fn: () => void): { cancel(): void } {
+    if (delayMs === TIMEOUT_MS) {
+      this.#timeouts.add(fn)
+      return { cancel: () => void this.#timeouts.delete(fn) }
+    }
+    const turn = setImmediate(fn)
+    return { cancel: () => clearImmediate(turn) }
+  }
+
+  timeOut(): void {
+    for (const fn of this.#timeouts) fn()
+  }
+}
+
+/** A provider that remembers what it was sent, and does with each sending what it is told. */
+export class Provider {
+  readonly sent: { readonly idempotencyKey: string; readonly input: unknown }[] = []
+
+  options<R>(
+    answers: readonly (() => R | Promise<R>)[],
+    more: Partial<CallOptions<R, unknown>> = {},
+  ): CallOptions<R, unknown> {
+    return {
+      timeout: TIMEOUT_MS,
+      ...more,
+      send: async ({ idempotencyKey, input }: ProviderCall<unknown>) => {
+        const answer = answers[this.sent.length] ?? never
+        this.sent.push({ idempotencyKey, input })
+        return answer()
+      },
+    }
+  }
+}
+
+/** A request whose answer never comes. */
+export const lost = (): never => {
+  throw new Error('socket hang up')
+}
