@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { stepOf } from '../shared/messages.js'
 import { isFree } from './books.js'
 import { close } from './ending.js'
+import type { DefinitionInForce } from './ledgers.js'
 import type { NodeProcess } from './node-process.js'
 import { type Deeds, PERIOD_WAIT_MS, type Scene, TRIES } from './scene.js'
 import { DemoFailure, type Heard, type Stage } from './stage.js'
@@ -191,12 +192,22 @@ async function deploy(scene: Scene, deeds: Deeds): Promise<void> {
   const before = guarded ? await books.ledger.definition() : null
   story.say('D', `joins with release ${NEW}: its terms of the job have changed`)
   await boot(scene, ['D'], NEW)
-  if (before !== null) deeds.definitions = { before, joined: await books.ledger.definition(), after: null }
+  if (before !== null) deeds.definitions = { before, joined: await definitionAfter(scene, before), after: null }
   for (let crash = 1; crash <= CRASHES; crash++) {
     const node = stage.start('E', { release: OLD, broken: true })
     const { code } = await stage.end(node, BOOT_MS)
     story.say('E', `an old node, release ${OLD}, exits with code ${code} (${crash} of ${CRASHES})`)
     if (code !== 1) throw new DemoFailure(`E was to exit with code 1. Its last lines:\n${node.output()}`)
+  }
+}
+
+/** The definition that follows: a node that is up may have to enter its terms a second time, where the first was in doubt. */
+async function definitionAfter({ stage, books }: Scene, before: DefinitionInForce): Promise<DefinitionInForce> {
+  for (;;) {
+    const since = stage.history.length
+    const found = await books.ledger.definition()
+    if (found.hash !== before.hash) return found
+    await stage.next('ended', { what: 'a run ends', withinMs: PERIOD_WAIT_MS, since })
   }
 }
 
