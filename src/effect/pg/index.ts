@@ -40,10 +40,18 @@ export type PgEffectOptions = EffectOptions & TransactionOptions
  * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
  * const fleet = createFleet({ fleet: 'billing', store: process.env.DATABASE_URL, effects: pg(pool) })
  */
-export function pg<Client extends PgPoolClient>(pool: PgPool<Client>, options: PgEffectOptions = {}): Effects<Client> {
+export function pg<Pool extends PgPool>(pool: Pool, options: PgEffectOptions = {}): Effects<ClientOf<Pool>> {
   const [transactions, rest] = takeTransactionOptions(options)
-  return createEffects(pgAdapter(pool, transactions), rest)
+  return createEffects(pgAdapter(pool as unknown as PgPool<ClientOf<Pool>>, transactions), rest)
 }
+
+/** `connect` has a second form, with a callback, in the types of `pg`. */
+type ClientOf<Pool> = Pool extends {
+  connect(): Promise<infer Client extends PgPoolClient>
+  connect(callback: never): unknown
+}
+  ? Client
+  : PgPoolClient
 
 export function pgAdapter<Client extends PgPoolClient>(
   pool: PgPool<Client>,
