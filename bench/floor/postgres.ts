@@ -12,6 +12,8 @@ const COMPLETE = `
 
 export async function postgresFloor(url: string): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: url, max: 16 })
+  // The server may be gone before the last connection is.
+  pool.on('error', () => {})
   await pool.query('DROP TABLE IF EXISTS floor')
   await pool.query(
     'CREATE TABLE floor (job text, key text, state text, token bigint, session text, PRIMARY KEY (job, key))',
