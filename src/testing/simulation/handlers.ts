@@ -93,8 +93,6 @@ class Work {
     const { mode, steps, stepMs } = this.attempt
     if (mode === 'hangs' || mode === 'hangs-deaf') return this.#hang(mode === 'hangs')
     const effects = this.#effects()
-    // Who pays no attention writes once more long after it has been given up.
-    if (mode === 'deaf') effects.push(`${this.job}/${this.run.key}/late`)
     let ignores = mode === 'deaf'
     let left = this.random.int(1, 4)
     for (let step = 0; step < steps || effects.length > 0; step += 1) {
@@ -115,6 +113,8 @@ class Work {
       const key = effects.shift()
       if (key !== undefined) await this.#effect(key, mode === 'deaf' || mode === 'outlives')
     }
+    // Who pays no attention writes once more long after it has been given up.
+    if (mode === 'deaf') await this.#effect(`${this.job}/${this.run.key}/late`, true)
     return { steps }
   }
 

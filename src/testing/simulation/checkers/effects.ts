@@ -16,8 +16,10 @@ export function checkEffects({ truth, broken }: CheckerContext): Checker {
   const ended = (seen: Extract<Observation, { kind: 'effect' }>): void => {
     const { plan } = truth.world
     if (seen.job === null || seen.run === null || plan.families.has('business') || truth.restoredAt > 0) return
-    const grant = truth.grant(seen.job, seen.run, seen.token ?? 0)
-    const attempts = truth.ledger.run(seen.job, seen.run)?.attempts
+    // The business database is told the service and the job apart by a stroke.
+    const job = seen.job.replace('/', ':')
+    const grant = truth.grant(job, seen.run, seen.token ?? 0)
+    const attempts = truth.ledger.run(job, seen.run)?.attempts
     const outcome = attempts?.find((one) => one.token === seen.token)?.outcome ?? null
     if (!grant?.definition?.fence || outcome === null || outcome === 'lost') return
     broken('S4', `${seen.key} was written with token ${seen.token} after its attempt had ended as ${outcome}`)
