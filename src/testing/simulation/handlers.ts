@@ -140,7 +140,7 @@ class Work {
       })
       this.world.report({ ...about, at: this.world.clock.now, token, key, result: String(result), error: null })
     } catch (error) {
-      const { code: known, name } = error as { readonly code?: string; readonly name?: string }
+      const { code: known, name } = (error ?? {}) as { readonly code?: string; readonly name?: string }
       const code = known ?? name ?? 'unknown'
       tally.count(`effect refused ${code}`)
       this.world.report({ ...about, at: this.world.clock.now, token, key, result: null, error: code })
