@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { type ErrorCode, FleetcronError } from '../errors.js'
 import { addAsking } from './asking.js'
 import { addDoctor } from './doctor.js'
+import { addEffects } from './effects.js'
 import { addEvents } from './events.js'
 import { addJobs } from './jobs.js'
 import { addMigrate } from './migrate.js'
@@ -49,7 +50,18 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     },
   }
   addNext(program, terminal)
-  for (const add of [addJobs, addRuns, addNodes, addEvents, addAsking, addRun, addDoctor, addMigrate, addServe]) {
+  for (const add of [
+    addJobs,
+    addRuns,
+    addNodes,
+    addEvents,
+    addAsking,
+    addEffects,
+    addRun,
+    addDoctor,
+    addMigrate,
+    addServe,
+  ]) {
     add(program, context)
   }
   try {

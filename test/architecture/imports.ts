@@ -23,12 +23,13 @@ const TABLE: Readonly<Record<string, Row>> = {
   'store/*': { any: [...BASE, 'store/port', 'ledger'], types: ['schedule'] },
   'store/resolve': { any: [...BASE, 'store/port', 'store/*'] },
   'effect/port': { any: BASE, types: ['ledger'] },
+  'effect/resolve': { any: [...BASE, 'effect/port', 'effect', 'effect/*'] },
   effect: { any: [...BASE, 'effect/port'], types: ['ledger'] },
   'effect/*': { any: [...BASE, 'effect/port', 'effect'], types: ['ledger'] },
   fleet: { any: [...BASE, 'schedule', 'ledger', 'store/port', 'store/resolve'], types: ['effect/port'] },
   index: { any: CORE },
   nest: { any: CORE },
-  cli: { any: [...CORE, 'store/*', 'effect/*'] },
+  cli: { any: [...CORE, 'store/*', 'effect/*', 'effect/resolve'] },
   http: { any: CORE },
   bullmq: { any: CORE },
   dashboard: { any: CORE },
@@ -39,10 +40,10 @@ const TABLE: Readonly<Record<string, Row>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedule'],
   commander: ['cli'],
-  'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve'],
+  'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve', 'effect/resolve'],
   ioredis: ['store/resolve'],
-  mysql2: ['store/resolve'],
-  pg: ['store/resolve'],
+  mysql2: ['store/resolve', 'effect/resolve'],
+  pg: ['store/resolve', 'effect/resolve'],
   '@nestjs/common': ['nest'],
   '@nestjs/core': ['nest'],
   '@nestjs/schedule': ['nest'],
@@ -51,7 +52,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Who may import what is only known at run time: drivers that are installed or not, and an application named on the command line. */
-const DYNAMIC: ReadonlySet<string> = new Set(['store/resolve', 'src/cli/app.ts'])
+const DYNAMIC: ReadonlySet<string> = new Set(['store/resolve', 'effect/resolve', 'src/cli/app.ts'])
 
 /** Folders of `effect` that are no adapter's. */
 const SHARED_BY_EFFECTS: ReadonlySet<string> = new Set(['call', 'dialects'])
@@ -65,6 +66,7 @@ export function layerOf(path: string): string {
   if (top === 'effect' && SHARED_BY_EFFECTS.has(second)) return parts[2] === 'face.ts' ? 'effect/port' : 'effect'
   if (parts.length > 2) return `${top}/${second}`
   if (top === 'store') return second === 'resolve.ts' ? 'store/resolve' : 'store/port'
+  if (second === 'resolve.ts') return 'effect/resolve'
   return second === 'port.ts' ? 'effect/port' : 'effect'
 }
 
@@ -99,7 +101,7 @@ function packageProblem(
 ): string | null {
   const { specifier } = found
   if (found.dynamic && !DYNAMIC.has(layer === 'cli' ? path : layer)) {
-    return `imports ${specifier} dynamically; only src/store/resolve.ts does that, and src/cli/app.ts for the user's own module`
+    return `imports ${specifier} dynamically; only src/store/resolve.ts and src/effect/resolve.ts do that, and src/cli/app.ts for the user's own module`
   }
   if (specifier === '<computed>') return null
   if (specifier.startsWith('node:')) return null

@@ -1,0 +1,117 @@
+import { type Command, Option } from 'commander'
+import type { Resolution } from '../effect/call/face.js'
+import type { Effects } from '../effect/port.js'
+import { resolveEffects } from '../effect/resolve.js'
+import { FleetcronError } from '../errors.js'
+import type { CommandContext } from './ledger.js'
+import { table } from './table.js'
+import { oneLine, printJson, type Terminal } from './terminal.js'
+import { short } from './views.js'
+
+interface EffectsOptions {
+  readonly effects?: string
+  readonly json?: boolean
+  readonly limit: string
+}
+
+interface ResolveOptions extends EffectsOptions {
+  readonly confirmed?: string
+  readonly rejected?: string
+  readonly retry?: boolean
+  readonly by?: string
+  readonly why: string
+}
+
+const LIST_EXAMPLE = `
+Example:
+  $ fleetcron effects --uncertain --effects postgres://app@db/billing
+  key                tries  since                 problem         run
+  charge:42:2026-11  2      2026-11-29T00:00:07Z  socket hang up  billing/billing:charges 2026-11-29T00:00`
+
+const RESOLVE_EXAMPLE = `
+Example:
+  $ fleetcron resolve charge:42:2026-11 --confirmed '{"id":"ch_1"}' --why 'found in the dashboard'
+  charge:42:2026-11 is confirmed`
+
+/** Adds `fleetcron effects` and `fleetcron resolve`: calls of providers whose outcome nobody knows. */
+export function addEffects(program: Command, { terminal }: CommandContext): void {
+  withEffects(program.command('effects').description('list the calls of providers whose outcome nobody knows'))
+    .option('--uncertain', 'only these are listed; the option says so')
+    .option('--limit <n>', 'how many at most', '100')
+    .option('--json', 'print JSON instead of a table')
+    .addHelpText('after', LIST_EXAMPLE)
+    .action((options: EffectsOptions) => inEffects(options, (effects) => list(effects, options, terminal)))
+  withEffects(program.command('resolve').description('say what became of a call whose outcome nobody knew'))
+    .argument('<key>', 'its key, as `fleetcron effects` lists it')
+    .option('--confirmed <json>', 'the provider has done it: its answer')
+    .option('--rejected <reason>', 'the provider has not done it, and is not to be asked again')
+    .option('--retry', 'the provider has not done it: the next call sends it')
+    .option('--by <who>', 'who says so (default: the user of the system)')
+    .requiredOption('--why <text>', 'how it was found out; kept with the effect')
+    .option('--json', 'print JSON')
+    .addHelpText('after', RESOLVE_EXAMPLE)
+    .action((key: string, options: ResolveOptions) =>
+      inEffects(options, (effects) => resolve(effects, key, options, terminal)),
+    )
+}
+
+function withEffects(command: Command): Command {
+  const what = 'the business database: sqlite:./billing.db, postgres://…, mysql://…'
+  return command.addOption(new Option('-e, --effects <url>', what).env('FLEETCRON_EFFECTS'))
+}
+
+async function inEffects(options: EffectsOptions, act: (effects: Effects) => Promise<void>): Promise<void> {
+  if (!options.effects) {
+    const message = 'Which business database? Name it with --effects, or in the variable FLEETCRON_EFFECTS.'
+    throw new FleetcronError('OPTION_INVALID', message)
+  }
+  const { effects, close } = await resolveEffects(options.effects)
+  try {
+    await act(effects)
+  } finally {
+    await close()
+  }
+}
+
+async function list(effects: Effects, options: EffectsOptions, terminal: Terminal): Promise<void> {
+  const limit = Number(options.limit)
+  if (!Number.isInteger(limit) || limit < 1) {
+    throw new FleetcronError('OPTION_INVALID', `--limit ${options.limit} is not a whole number above 0.`)
+  }
+  const found = await effects.uncertain(limit)
+  if (options.json === true) {
+    const views = found.map(({ intendedAt, ...each }) => ({ ...each, intendedAt: new Date(intendedAt).toISOString() }))
+    return printJson(terminal, views)
+  }
+  if (found.length === 0) return terminal.out('no effect is uncertain\n')
+  const rows = found.map(({ key, tries, intendedAt, problem, job, run }) => [
+    oneLine(key),
+    `${tries}`,
+    short(new Date(intendedAt).toISOString()),
+    oneLine(problem ?? ''),
+    oneLine(job === null ? '' : `${job} ${run}`),
+  ])
+  terminal.out(table(['key', 'tries', 'since', 'problem', 'run'], rows))
+}
+
+async function resolve(effects: Effects, key: string, options: ResolveOptions, terminal: Terminal): Promise<void> {
+  const resolution = resolutionOf(options, options.by ?? terminal.user())
+  await effects.resolve(key, resolution)
+  const state = resolution.retry ? 'released' : resolution.rejected === undefined ? 'confirmed' : 'rejected'
+  if (options.json === true) printJson(terminal, { key, state, by: resolution.by, why: resolution.why })
+  else terminal.out(`${oneLine(key)} is ${state}\n`)
+}
+
+function resolutionOf({ confirmed, rejected, retry, why }: ResolveOptions, by: string): Resolution {
+  const said = [confirmed, rejected, retry].filter((each) => each !== undefined)
+  if (said.length !== 1) {
+    throw new FleetcronError('OPTION_INVALID', 'Say one of --confirmed <json>, --rejected <reason> and --retry.')
+  }
+  if (rejected !== undefined) return { by, why, rejected }
+  if (confirmed === undefined) return { by, why, retry: true }
+  try {
+    return { by, why, confirmed: JSON.parse(confirmed) as unknown }
+  } catch {
+    throw new FleetcronError('OPTION_INVALID', '--confirmed is not JSON: quote it, such as \'{"id":"ch_1"}\'.')
+  }
+}
