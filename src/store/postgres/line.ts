@@ -20,6 +20,7 @@ export class Line {
   readonly #self = randomUUID().slice(0, 8)
   readonly #wakes = new Set<Wake>()
   readonly #untold = new Set<number>()
+  readonly #turns = new WeakMap<PostgresClient, Promise<unknown>>()
   #client: Promise<PostgresClient> | null = null
   #telling: Promise<void> | null = null
   #retry: NodeJS.Timeout | null = null
@@ -90,11 +91,21 @@ export class Line {
     const connecting = this.#client
     return this.#calls.within(
       statementMs,
-      async () => act(await connecting),
+      async () => {
+        const client = await connecting
+        return this.#inTurn(client, () => act(client))
+      },
       (error) => {
         if (!isStatementsOwn(error)) this.#drop(connecting)
       },
     )
+  }
+
+  /** One statement after the other: `pg` no longer keeps a queue for its callers. */
+  #inTurn<T>(client: PostgresClient, act: () => Promise<T>): Promise<T> {
+    const mine = (this.#turns.get(client) ?? Promise.resolve()).then(act, act)
+    this.#turns.set(client, mine)
+    return mine
   }
 
   async #connect(): Promise<PostgresClient> {
