@@ -43,11 +43,7 @@ export class Operator {
     const { ledger } = this.#world.witness
     const { resumeAt, lingerAt, cancelAt, tooLongMs } = TIDY[this.#world.plan.pace]
     const at = (delayMs: number, act: () => void) => void this.#world.clock.after(delayMs, act)
-    at(resumeAt, () => {
-      for (const { header } of ledger.jobs()) {
-        if (header.pause !== null) this.#through('resume', header.job, (commands) => commands.resume(header.job))
-      }
-    })
+    at(resumeAt, () => this.resumeAll())
     if (this.#random.chance(0.5)) at(lingerAt, () => this.#linger())
     for (const delay of cancelAt) {
       at(delay, () => {
@@ -58,6 +54,13 @@ export class Operator {
           }
         }
       })
+    }
+  }
+
+  /** Ends every pause. */
+  resumeAll(): void {
+    for (const { header } of this.#world.witness.ledger.jobs()) {
+      if (header.pause !== null) this.#through('resume', header.job, (commands) => commands.resume(header.job))
     }
   }
 

@@ -64,7 +64,10 @@ async function play(world: World, plan: Plan, occurrences: () => number): Promis
     const end = plan.start + plan.chaosMs + plan.calmMs
     await clock.run(end, EVENTS_MOST)
     // A simulation of which nothing was due for a while goes on until it is worth its while.
-    while (occurrences() < OCCURRENCES_LEAST && clock.now < end + LONGER_MS) await clock.run(clock.now + 2_000)
+    while (occurrences() < OCCURRENCES_LEAST && clock.now < end + LONGER_MS) {
+      operator.resumeAll()
+      await clock.run(clock.now + 2_000)
+    }
     return null
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -45,7 +45,10 @@ export function checkRequests({ truth, broken }: CheckerContext): Checker {
     const name = `${command} of ${job}`
     const since = (times: ReadonlyMap<string, number>) => (times.get(job) ?? Number.NEGATIVE_INFINITY) >= askedAt
     if (command === 'pause' && header.pause === null && !since(paused)) broken('S7', `${name} did not pause it`)
-    if (command === 'resume' && header.pause !== null && !since(unpaused)) broken('S7', `${name} did not resume it`)
+    // A pause whose time has come is over, whether or not anybody has looked since.
+    const isOver = header.pause?.until != null && header.pause.until <= truth.storeNow
+    if (command === 'resume' && header.pause !== null && !isOver && !since(unpaused))
+      broken('S7', `${name} did not resume it`)
     const run = seen.run === null ? null : truth.ledger.run(job, seen.run)
     const goesOn = run !== null && run.stop === null && (run.state === 'queued' || run.state === 'running')
     if (command === 'cancel' && goesOn) broken('S6', `${name} left ${seen.run} as ${run.state}`)
