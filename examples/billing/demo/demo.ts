@@ -73,10 +73,11 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     await ledger.end()
     cleanUp()
   })
+  let books: Books | null = null
   try {
     introduce(options, customers)
     openDatabase(database).close()
-    const books = new Books(database, await ledger.read())
+    books = new Books(database, await ledger.read())
     const guarded = !options.plain
     const dice = new Dice(options.seed)
     const files = ledger.file === null ? [database] : [database, ledger.file]
@@ -85,12 +86,13 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     const deeds = await play({ stage, story, dice, books, files, server, ...common })
     const pids = stage.nodes.map((node) => node.pid)
     const reckoning = await reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids, store: options.store }, guarded)
-    await books.close()
     return report(reckoning, stage, options)
   } finally {
     clearTimeout(deadline)
     await stage.clear()
     stage.fail(new DemoFailure('the play is over'))
+    // A connection that stays open keeps a demonstration from ending that has failed.
+    await books?.close().catch(() => undefined)
     await ledger.end()
     letGo()
     cleanUp()
