@@ -82,7 +82,8 @@ export function checkDecisions(context: CheckerContext): Checker {
   }
 
   const registered = (job: string, header: JobHeader, seen: CommitSeen): void => {
-    if (header.cursor.instant > seen.storeNow || header.cursor.instant < seen.read - 1) {
+    // A clock that was set back between the look and the commit makes the look the later of the two.
+    if (header.cursor.instant > Math.max(seen.storeNow, seen.read) || header.cursor.instant < seen.read - 1) {
       broken('S7', `${job} was registered with the cursor ${header.cursor.instant} at ${seen.read}`)
     }
     if (seen.rows.some((row) => row.job === job)) broken('S7', `registering ${job} made runs`)

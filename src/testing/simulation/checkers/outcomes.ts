@@ -30,6 +30,8 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
   const ends = new Map<string, End>()
   const whys = new Map<number, string>()
   const called = new Set<string>()
+  /** The attempt that has each token of a run. */
+  const owners = new Map<string, string>()
 
   const settled = ({ before, after }: RowChange): void => {
     if (before === null || after === null || before.attemptId === null) return
@@ -185,8 +187,19 @@ export function checkOutcomes({ truth, broken }: CheckerContext): Checker {
     }
   }
 
+  /** A store that was set back, and its clock too, can give a token to a second attempt: what the first did is not its. */
+  const grantedAnew = ({ state, job, key, token, attemptId }: Run): void => {
+    if (state !== 'running' || attemptId === null) return
+    const name = `${job}|${key}|${token}`
+    if (owners.get(name) === attemptId) return
+    owners.set(name, attemptId)
+    called.delete(name)
+    ends.delete(name)
+  }
+
   return {
     see(seen) {
+      if (seen.kind === 'commit') for (const { after } of seen.rows) if (after) grantedAnew(after)
       if (seen.kind === 'handler-started') called.add(`${seen.job}|${seen.key}|${seen.token}`)
       if (seen.kind === 'handler-aborted') whys.set(seen.handler, seen.why)
       if (seen.kind === 'handler-ended') {
