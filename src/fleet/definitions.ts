@@ -10,15 +10,14 @@ import type { Parts } from './parts.js'
 
 /** Jobs of one load and one commit. */
 const CHUNK = 500
-
 /** So few are not divided when the store takes long. */
 const FEW = 25
-
 /** Chunks on their way at a time: the store works on one while the ledger decides the other. */
 const LANES = 2
-
 /** A definition that others changed meanwhile is looked at again this often. */
 const ROUNDS = 5
+/** Answers are late by less. */
+const SET_BACK_MS = 1_000
 
 interface Carried {
   readonly content: Definition
@@ -26,9 +25,8 @@ interface Carried {
 }
 
 /**
- * Which definition holds is the ledger's to decide, from what live nodes carry. This part says what this node carries,
- * asks when it starts, and asks again when that may have changed: a minute after a manifest was last seen, after it meets
- * a job with other terms than it knew, and when the store is not the one it was.
+ * Which definition holds is the ledger's to decide, from what live nodes carry. This part says what this node carries, at its
+ * start and when that may have changed: a minute after a manifest was last seen, and after it meets other terms or another store.
  */
 export class Definitions {
   private carried: Map<string, Carried> | null = null
@@ -39,7 +37,7 @@ export class Definitions {
   private dueAt: number | null = null
   private incarnation: string | null = null
   /** The store's clock as last seen, and the monotonic instant up to which nothing counts as abandoned. */
-  private lastNow: number | null = null
+  private last: { readonly now: number; readonly monotonic: number } | null = null
   private patientUntil = Number.NEGATIVE_INFINITY
   private readonly nodes: NodeRows
   /** Whether every job was offered once since this node started. */
@@ -82,9 +80,12 @@ export class Definitions {
    * gone, and the first one back would flip definitions: for a minute nothing counts as abandoned.
    */
   private sawTime(now: number): void {
-    const unseenMs = this.lastNow === null ? 0 : now - this.lastNow
-    if (unseenMs > LIVE_MS) this.patientUntil = this.parts.facts.clock.monotonic() + PATIENCE_MS
-    this.lastNow = now
+    const monotonic = this.parts.facts.clock.monotonic()
+    const last = this.last ?? { now, monotonic }
+    this.last = { now, monotonic }
+    if (now - last.now > LIVE_MS) this.patientUntil = monotonic + PATIENCE_MS
+    // Time that went back can mean a store that was set back, to before its jobs were defined.
+    if (now - last.now < monotonic - last.monotonic - SET_BACK_MS) this.checkSoon()
   }
 
   sawNodes(nodes: readonly NodeSummary[], now: number): void {
