@@ -7,6 +7,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...filesLeftOut()],
     globalSetup: ['test/servers/setup.ts'],
     testTimeout: 120_000,
+    // Most files wait for servers and processes: two at a time also where there are two cores.
+    maxWorkers: 2,
     // A server that is not on the machine is installed by the hook that asks for it first.
     hookTimeout: 300_000,
   },

@@ -78,7 +78,10 @@ export const WAKES: Cases = {
     await w.attend(await w.begin(), {}, far)
     const distant = await listen(far)
     await w.won(change('c1', later, { head: { wakeAt: START + 2 * SECOND } }))
-    assert.ok([9, -1].includes(await distant.next()))
+    // What was told of the first job may come late.
+    let told = await distant.next()
+    while (told === 1) told = await distant.next()
+    assert.ok([9, -1].includes(told))
     await distant.end()
   },
 
