@@ -216,6 +216,20 @@ describe('what a node runs and what the ledger says', () => {
     expect(a.node.health().ready).toBe(true)
   })
 
+  it('a store set back to before its jobs were defined, with sessions that live on, is told of them again', async () => {
+    const world = new FleetWorld()
+    const calls: string[] = []
+    const a = world.node('a', [job('minute', (run) => calls.push(run.key.slice(11)))])
+    await world.started(a)
+    await world.until(40_000)
+    const { tables } = world.store.snapshot()
+    world.store.restore({ tables: { ...tables, jobs: [], events: [] } })
+    world.storeOffsetMs = -2_000
+    await world.until(160_000)
+    expect(calls).toEqual(['12:01Z', '12:02Z', '12:03Z'])
+    expect(world.store.sessions()).toHaveLength(1)
+  })
+
   it('a wiped store is noticed, told, and filled again from code', async () => {
     const world = new FleetWorld()
     const calls: string[] = []
