@@ -13,11 +13,11 @@ export async function main([json = '']: readonly string[]): Promise<void> {
   const config = JSON.parse(json) as WorkerConfig
   const units = unitsOf(config.kills)
   const business = openBusiness(config.database)
-  const hooks = { point: '' }
+  const hooks = { point: '', transactions: 0 }
   const reach = (point: string) => {
     if (point === hooks.point) process.kill(process.pid, 'SIGKILL')
   }
-  const effects = createEffects(withHooks(business.adapter, reach))
+  const effects = createEffects(withHooks(business.adapter, hooks, reach))
   await effects.raise('kills/job', config.token)
   const run = effects.bind({
     fleet: 'kills',
@@ -33,6 +33,7 @@ export async function main([json = '']: readonly string[]): Promise<void> {
   for (let i = config.from; i < units.length; i++) {
     const unit = units[i] as Unit
     hooks.point = i === config.from && config.token > 1 ? '' : unit.point
+    hooks.transactions = 0
     process.stdout.write(`${JSON.stringify({ unit: i, dies: hooks.point !== '' })}\n`)
     if (unit.kind === 'once') {
       await run.once(unit.key, (tx) => inside(business.write(tx, unit.key), () => reach('inside')))
@@ -101,16 +102,19 @@ function http(provider: string, method: string, path: string, { headers, body, s
 }
 
 /** Each transaction has a point before and after it; of a call the first is its intent and the second its confirmation. */
-function withHooks<Tx>(adapter: EffectAdapter<Tx>, reach: (point: string) => void): EffectAdapter<Tx> {
-  let isIntended = false
+function withHooks<Tx>(
+  adapter: EffectAdapter<Tx>,
+  hooks: { transactions: number },
+  reach: (point: string) => void,
+): EffectAdapter<Tx> {
   const before = () => {
     reach('before-begin')
-    reach(isIntended ? 'before-confirm' : 'before-intent')
+    reach(hooks.transactions === 0 ? 'before-intent' : 'before-confirm')
   }
   const after = () => {
     reach('after-commit')
-    reach(isIntended ? 'after-confirm' : 'after-intent')
-    isIntended = !isIntended
+    reach(hooks.transactions === 0 ? 'after-intent' : 'after-confirm')
+    hooks.transactions += 1
   }
   if (adapter.sync) {
     return {
