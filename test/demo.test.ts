@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DEMO_MS, isAlive, KEYS, lastLine, type Played, play, type Result } from './demo/play.js'
+import type { Result } from '../examples/billing/demo/reckoning.js'
+import { DEMO_MS, isAlive, KEYS, lastLine, type Played, play } from './demo/play.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'fleetcron-demo-test-'))
 

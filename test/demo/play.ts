@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { Result } from '../../examples/billing/demo/reckoning.js'
 
 const script = join(import.meta.dirname, '../../examples/billing/demo.mjs')
 
@@ -10,22 +11,6 @@ export interface Played {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-}
-
-export interface Result {
-  readonly periods: number
-  readonly customers: number
-  readonly invoices: number
-  readonly duplicates: number
-  readonly missing: number
-  readonly killed: number
-  readonly invoicesBeforeKill: number
-  readonly paused: number
-  readonly lateWritesRefused: number
-  readonly takeoverMs: number
-  readonly pids: readonly number[]
-  readonly store?: string
-  readonly serverRestarts?: number
 }
 
 export const KEYS = [

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { DEMO_MS, isAlive, lastLine, type Played, play, type Result } from './play.js'
+import type { Result } from '../../examples/billing/demo/reckoning.js'
+import { DEMO_MS, isAlive, lastLine, type Played, play } from './play.js'
 
 /** A server is started before, killed meanwhile, and started again. */
 const WITH_SERVER_MS = DEMO_MS + 100_000

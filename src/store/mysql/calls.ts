@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import { Deadline, TooLate } from '../deadline.js'
 import {
   isPassing,
   isStatementsOwn,
@@ -227,33 +228,4 @@ function give(connection: MysqlConnection): void {
 
 function destroy(connection: MysqlConnection): void {
   connection.destroy()
-}
-
-class TooLate extends Error {
-  constructor(readonly ms: number) {
-    super(`no answer in ${ms} ms`)
-  }
-}
-
-/** Ends the waiting, not what is waited for. */
-class Deadline {
-  readonly #late: Promise<never>
-  readonly #timer: NodeJS.Timeout
-
-  constructor(ms: number) {
-    let tooLate = () => {}
-    this.#late = new Promise((_, reject) => {
-      tooLate = () => reject(new TooLate(ms))
-    })
-    this.#late.catch(() => undefined)
-    this.#timer = setTimeout(tooLate, ms).unref()
-  }
-
-  race<T>(what: Promise<T>): Promise<T> {
-    return Promise.race([what, this.#late])
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-  }
 }

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import { Deadline, TooLate } from '../deadline.js'
 import { literal, type Value } from './columns.js'
 import { isPassing, isStatementsOwn, type PostgresClient, type PostgresPool, whyUnavailable } from './driver.js'
 
@@ -138,32 +139,3 @@ export function unusable(place: string, why: string, cause?: unknown): Fleetcron
 
 /** A connection that is cut while it is in use says so twice: by the query that fails, and by this event. */
 function ignored(): void {}
-
-class TooLate extends Error {
-  constructor(readonly ms: number) {
-    super(`no answer in ${ms} ms`)
-  }
-}
-
-/** Ends the waiting, not what is waited for. */
-class Deadline {
-  readonly #late: Promise<never>
-  readonly #timer: NodeJS.Timeout
-
-  constructor(ms: number) {
-    let tooLate = () => {}
-    this.#late = new Promise((_, reject) => {
-      tooLate = () => reject(new TooLate(ms))
-    })
-    this.#late.catch(() => undefined)
-    this.#timer = setTimeout(tooLate, ms).unref()
-  }
-
-  race<T>(what: Promise<T>): Promise<T> {
-    return Promise.race([what, this.#late])
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-  }
-}

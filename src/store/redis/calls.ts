@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { FleetcronError } from '../../errors.js'
+import { TooLate } from '../deadline.js'
 import { isUnknownScript, type RedisConnection, whyUnavailable } from './driver.js'
 import { FIXED_KEYS } from './scripts/shared.js'
 
@@ -122,10 +123,4 @@ const CUT = 'the connection was cut'
 export function unusable(place: string, why: string, cause?: unknown): FleetcronError {
   const end = why.endsWith('?') ? '' : '.'
   return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}${end}`, { cause })
-}
-
-class TooLate extends Error {
-  constructor(readonly ms: number) {
-    super(`no answer in ${ms} ms`)
-  }
 }
