@@ -18,6 +18,9 @@ export type Unit =
   | { readonly key: string; readonly kind: 'once'; readonly point: (typeof ONCE_POINTS)[number] }
   | { readonly key: string; readonly kind: Grade; readonly point: (typeof CALL_POINTS)[number] }
 
+/** How many boundaries there are: a round of as many kills dies at each once. */
+export const BOUNDARIES = ONCE_POINTS.length + GRADES.length * CALL_POINTS.length
+
 /** The units of a round, one for each kill: all points in turn. */
 export function unitsOf(kills: number): readonly Unit[] {
   const points: Omit<Unit, 'key'>[] = [
@@ -30,15 +33,15 @@ export function unitsOf(kills: number): readonly Unit[] {
   })
 }
 
-export function nameOf({ kind, point }: Unit): string {
-  return `${kind === 'once' ? 'once' : `call ${kind}`} ${point}`
-}
-
 /** What a worker is started with, as JSON. */
 export interface WorkerConfig {
   readonly database: string
   readonly provider: string
   readonly kills: number
+}
+
+/** What a worker is told when its turn has come, as a line of JSON on its standard input. */
+export interface Turn {
   /** The unit that the process before was killed in: finished first. */
   readonly from: number
   /** Grows from process to process, as an attempt's does. */

@@ -1,38 +1,57 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
+import { createInterface } from 'node:readline'
 import type { CallOptions, Found } from '../../src/effect/call/face.js'
 import { createEffects } from '../../src/effect/effects.js'
-import type { BoundEffects, EffectAdapter } from '../../src/effect/port.js'
+import type { BoundEffects, EffectAdapter, EffectClock } from '../../src/effect/port.js'
 import { openBusiness } from './business.js'
-import { type Grade, type Unit, unitsOf, type WorkerConfig } from './points.js'
+import { type Grade, type Turn, type Unit, unitsOf, type WorkerConfig } from './points.js'
+
+/** How long a sending may take. */
+const TIMEOUT_MS = 1_000
+/** Pauses are cut to this, so that an outcome is asked for again soon; five of them are longer than a sending may take. */
+const LONGEST_PAUSE_MS = 300
+
+/** The signal's timer keeps no process alive: its standard input does. */
+const CLOCK: EffectClock = {
+  monotonic: () => performance.now(),
+  random: Math.random,
+  after(delayMs, fn) {
+    const over = AbortSignal.timeout(delayMs === TIMEOUT_MS ? delayMs : Math.min(delayMs, LONGEST_PAUSE_MS))
+    over.addEventListener('abort', fn)
+    return { cancel: () => over.removeEventListener('abort', fn) }
+  },
+}
 
 /**
- * Makes the effects of a round one after the other. It finishes the unit that its predecessor was killed in, and is killed
- * at the point of the next one: by itself, or, once the provider has committed, by the driver.
+ * Waits for its turn, then makes the effects of a round one after the other. It finishes the unit that its predecessor was
+ * killed in, and is killed at the point of the next one: by itself, or, once the provider has committed, by the driver.
  */
 export async function main([json = '']: readonly string[]): Promise<void> {
   const config = JSON.parse(json) as WorkerConfig
   const units = unitsOf(config.kills)
-  const business = openBusiness(config.database)
+  const business = await openBusiness(config.database)
   const hooks = { point: '', transactions: 0 }
   const reach = (point: string) => {
     if (point === hooks.point) process.kill(process.pid, 'SIGKILL')
   }
-  const effects = createEffects(withHooks(business.adapter, hooks, reach))
-  await effects.raise('kills/job', config.token)
+  const effects = createEffects(withHooks(business.adapter, hooks, reach), { clock: CLOCK })
+  const turn = await turnCame()
+  await effects.raise('kills/job', turn.token)
   const run = effects.bind({
     fleet: 'kills',
     job: 'job',
     runKey: 'run',
     resource: 'kills/job',
-    token: config.token,
-    attempt: config.token,
+    token: turn.token,
+    attempt: turn.token,
     fence: true,
     leaseMs: 100,
     signal: new AbortController().signal,
   })
-  for (let i = config.from; i < units.length; i++) {
+  for (let i = turn.from; i < units.length; i++) {
     const unit = units[i] as Unit
-    hooks.point = i === config.from && config.token > 1 ? '' : unit.point
+    hooks.point = i === turn.from && turn.token > 1 ? '' : unit.point
     hooks.transactions = 0
     process.stdout.write(`${JSON.stringify({ unit: i, dies: hooks.point !== '' })}\n`)
     if (unit.kind === 'once') {
@@ -42,6 +61,15 @@ export async function main([json = '']: readonly string[]): Promise<void> {
     }
   }
   await business.close()
+  process.stdin.destroy()
+}
+
+async function turnCame(): Promise<Turn> {
+  const lines = createInterface({ input: process.stdin })
+  // Nobody is left to give it a turn.
+  process.stdin.once('end', () => process.exit(1))
+  const [line] = (await once(lines, 'line')) as [string]
+  return JSON.parse(line) as Turn
 }
 
 function inside(written: unknown, then: () => void): unknown {
@@ -60,7 +88,7 @@ async function call(run: BoundEffects, provider: string, grade: Grade, key: stri
 function optionsOf(provider: string, grade: Grade, key: string, reach: (point: string) => void): CallOptions<unknown> {
   const body = JSON.stringify({ reference: key, amount: 1_250, currency: 'EUR' })
   return {
-    timeout: 300,
+    timeout: TIMEOUT_MS,
     keyValidFor: grade === 'keyed' ? '1h' : 0,
     async send({ idempotencyKey }) {
       const headers = grade === 'keyed' ? { 'Idempotency-Key': idempotencyKey } : {}
