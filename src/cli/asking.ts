@@ -5,11 +5,13 @@ import { FleetcronError } from '../errors.js'
 import type { Asking } from '../fleet/commands.js'
 import { createFleet, type Fleet } from '../fleet/fleet.js'
 import type { Run } from '../ledger/types.js'
+import { runView } from '../platform/run-view.js'
+import { oneLine } from '../platform/told.js'
 import { instantOf } from '../schedule/index.js'
 import { findJob, findRun } from './find.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
-import { oneLine, printJson, type Terminal } from './terminal.js'
-import { jobView, runView } from './views.js'
+import { printJson, type Terminal } from './terminal.js'
+import { jobView } from './views.js'
 
 interface AskingOptions extends LedgerOptions {
   readonly by?: string

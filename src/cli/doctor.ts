@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
+import { oneLine } from '../platform/told.js'
 import { allJobs, throwIfNobody } from './find.js'
 import { examine, type Facts, type Finding } from './findings.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
-import { oneLine, printJson, type Terminal } from './terminal.js'
+import { printJson, type Terminal } from './terminal.js'
 
 const EXAMPLE = `
 Example:

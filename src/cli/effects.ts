@@ -3,9 +3,10 @@ import type { Resolution } from '../effect/call/face.js'
 import type { Effects } from '../effect/port.js'
 import { resolveEffects } from '../effect/resolve.js'
 import { FleetcronError } from '../errors.js'
+import { oneLine } from '../platform/told.js'
 import type { CommandContext } from './ledger.js'
 import { table } from './table.js'
-import { oneLine, printJson, type Terminal } from './terminal.js'
+import { printJson, type Terminal } from './terminal.js'
 import { short } from './views.js'
 
 interface EffectsOptions {

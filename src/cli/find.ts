@@ -1,8 +1,8 @@
 import { FleetcronError } from '../errors.js'
 import type { Aggregate, Run } from '../ledger/types.js'
+import { oneLine } from '../platform/told.js'
 import type { NodeRow } from '../store/port.js'
 import type { OpenLedger } from './ledger.js'
-import { oneLine } from './terminal.js'
 
 const PAGE = 500
 

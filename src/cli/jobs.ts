@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { Aggregate } from '../ledger/types.js'
+import { runView } from '../platform/run-view.js'
 import type { NodeRow } from '../store/port.js'
 import { allJobs, findJob, throwIfNobody } from './find.js'
 import { type CommandContext, inLedger, type LedgerOptions, withLedgerOptions } from './ledger.js'
 import { facts, table } from './table.js'
 import { printJson, type Terminal } from './terminal.js'
-import { type JobView, jobView, nodeState, runView, scheduleText, short } from './views.js'
+import { type JobView, jobView, nodeState, scheduleText, short } from './views.js'
 
 interface JobsOptions extends LedgerOptions {
   readonly service?: string

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { userInfo } from 'node:os'
 import { run } from './program.js'
 
+const LEAVE_MS = 1_000
+
 // Whoever reads may stop reading (`| head -1`): that ends the output, and is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -11,7 +13,7 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-process.exitCode = await run(process.argv.slice(2), {
+const code = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   now: () => Date.now(),
@@ -21,6 +23,10 @@ process.exitCode = await run(process.argv.slice(2), {
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
   },
 })
+
+process.exitCode = code
+// What an application that was named with --app still holds open (a pool, a server) keeps no platform waiting.
+setTimeout(() => process.exit(), LEAVE_MS).unref()
 
 /** A container may run under a number that has no name. */
 function userName(): string | null {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { type ErrorCode, FleetcronError } from '../errors.js'
+import { BAD_INPUT, DONE, exitCode, FAILED } from '../platform/exit.js'
+import { oneLine } from '../platform/told.js'
 import { addAsking } from './asking.js'
 import { addDoctor } from './doctor.js'
 import { addEffects } from './effects.js'
@@ -12,24 +13,7 @@ import { addNodes } from './nodes.js'
 import { addRun } from './run.js'
 import { addRuns } from './runs.js'
 import { addServe } from './serve.js'
-import { oneLine, type Terminal } from './terminal.js'
-
-/** Exit codes, documented in docs/cli.md. */
-const DONE = 0
-const FAILED = 1
-const BAD_INPUT = 2
-const AWAY = 75
-
-/** What is wrong with the command line, or with what it names; everything else is no fault of its. */
-const ABOUT_INPUT: ReadonlySet<ErrorCode> = new Set([
-  'SCHEDULE_INVALID',
-  'ZONE_UNKNOWN',
-  'OPTION_INVALID',
-  'JOB_UNKNOWN',
-  'RUN_UNKNOWN',
-  'STORE_MISSING',
-  'DRIVER_MISSING',
-])
+import type { Terminal } from './terminal.js'
 
 /** Runs one command line (without node and the script's path) and gives the exit code. An error is one line on `err`. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -70,15 +54,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return DONE
     terminal.err(`fleetcron: ${oneLine(sentence(error))}\n`)
-    return exitCode(error)
+    return error instanceof CommanderError ? BAD_INPUT : exitCode(error)
   }
-}
-
-function exitCode(error: unknown): number {
-  if (error instanceof CommanderError) return BAD_INPUT
-  if (!(error instanceof FleetcronError)) return FAILED
-  if (error.code === 'STORE_UNAVAILABLE') return AWAY
-  return ABOUT_INPUT.has(error.code) ? BAD_INPUT : FAILED
 }
 
 function sentence(error: unknown): string {

@@ -2,11 +2,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { FleetcronError } from '../errors.js'
 import { TRANSITIONS } from '../ledger/index.js'
 import type { Run, RunState } from '../ledger/types.js'
+import { runView } from '../platform/run-view.js'
 import { findJob, findRun } from './find.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
 import { facts, table } from './table.js'
 import { printJson, type Terminal } from './terminal.js'
-import { runView, short, wholeRunView } from './views.js'
+import { short, wholeRunView } from './views.js'
 
 interface RunsOptions extends LedgerOptions {
   readonly state?: readonly RunState[]

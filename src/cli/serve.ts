@@ -2,11 +2,12 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { FleetcronError } from '../errors.js'
+import { oneLine } from '../platform/told.js'
 import { DEFAULT_PORT, serveStore } from '../store/remote/server.js'
 import { tokensOf } from '../store/remote/tokens.js'
 import { resolveStore } from '../store/resolve.js'
 import { type CommandContext, fleetOf, type LedgerOptions, storeOf, withLedgerOptions } from './ledger.js'
-import { oneLine, type Terminal } from './terminal.js'
+import type { Terminal } from './terminal.js'
 
 interface ServeOptions extends LedgerOptions {
   readonly tokenFile: string

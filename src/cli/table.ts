@@ -1,4 +1,4 @@
-import { oneLine } from './terminal.js'
+import { oneLine } from '../platform/told.js'
 
 /** Rows of text in columns, with a head; no blanks at the ends of lines. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

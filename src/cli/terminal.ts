@@ -12,14 +12,6 @@ export interface Terminal {
   stopped(): Promise<void>
 }
 
-/** Text from the command line, from a ledger or from another machine, without its line breaks and control characters. */
-export function oneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}]/gu, '?')
-    .trim()
-}
-
 export function printJson(terminal: Terminal, value: unknown): void {
   terminal.out(`${JSON.stringify(value, null, 2)}\n`)
 }

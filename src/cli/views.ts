@@ -1,4 +1,5 @@
 import type { Aggregate, LedgerEvent, Run } from '../ledger/types.js'
+import { fromJson, iso, runView } from '../platform/run-view.js'
 import { parseSchedule } from '../schedule/index.js'
 import type { ScheduleSpec } from '../schedule/types.js'
 import type { NodeRow } from '../store/port.js'
@@ -30,31 +31,6 @@ export type JobView = ReturnType<typeof jobView>
 function nextOf(spec: ScheduleSpec | null, header: Aggregate['header']): number | null {
   if (spec === null || header.pause !== null || header.retired) return null
   return parseSchedule(spec, { anchor: header.anchor }).next(header.cursor)?.instant ?? null
-}
-
-export function runView(run: Run) {
-  const { job, key, cause, state, reason, covers, date, attempt, retryOf, stop, error, startedAt, endedAt } = run
-  return {
-    job,
-    key,
-    state,
-    reason,
-    cause,
-    covers,
-    scheduledAt: iso(run.scheduledAt),
-    date,
-    attempt,
-    node: run.attempts.at(-1)?.node ?? null,
-    createdAt: iso(run.createdAt),
-    startedAt: iso(startedAt),
-    endedAt: iso(endedAt),
-    tookMs: startedAt === null || endedAt === null ? null : endedAt - startedAt,
-    retryOf,
-    stop: stop && { kind: stop.kind, at: iso(stop.at), by: stop.by, why: stop.why },
-    data: fromJson(run.data),
-    result: fromJson(run.result),
-    error,
-  }
 }
 
 /** A run with what else the ledger knows of it. */
@@ -107,22 +83,7 @@ export function scheduleText(spec: ScheduleSpec | null): string {
   return 'cron' in spec ? `${spec.cron}  ${spec.timeZone}` : `at ${spec.at}  ${spec.timeZone}`
 }
 
-export function iso(instant: number): string
-export function iso(instant: number | null): string | null
-export function iso(instant: number | null): string | null {
-  return instant === null ? null : new Date(instant).toISOString()
-}
-
 /** To the second, as tables show it. */
 export function short(text: string | null): string {
   return text === null ? '' : text.replace(/\.\d+Z$/, 'Z')
-}
-
-function fromJson(text: string | null): unknown {
-  if (text === null) return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
