@@ -12,6 +12,7 @@ const ASKING = ['by', 'why']
 
 /** What goes with each verb. */
 const REQUESTS = {
+  poke: ['early'],
   trigger: ['data', 'key', ...ASKING],
   backfill: ['from', 'to', ...ASKING],
   pause: ['until', ...ASKING],

@@ -199,7 +199,8 @@ export class Commands {
     return true
   }
 
-  private load(query: Parameters<Parts['link']['store']['load']>[0]): Promise<{ readonly reply: Loaded }> {
+  /** @throws `NOT_STARTED` */
+  load(query: Parameters<Parts['link']['store']['load']>[0]): Promise<{ readonly reply: Loaded }> {
     this.throwUnlessStarted()
     return this.parts.link.call('load', this.parts.facts.leaseMs, (store) => store.load(query))
   }

@@ -1,6 +1,5 @@
 import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
-import { isLive } from '../ledger/index.js'
 import type { LedgerEvent, Run as RunRecord } from '../ledger/types.js'
 import type { RunsQuery, Store } from '../store/port.js'
 import { resolveStore } from '../store/resolve.js'
@@ -10,6 +9,7 @@ import type { Clock } from './clock.js'
 import type { Asking, RunRef, TriggerRequest } from './commands.js'
 import { Declared } from './declared.js'
 import { Events, type FleetEventName, type FleetEvents } from './events.js'
+import { untilEnded } from './finished.js'
 import type { Fleet, Handler } from './fleet.js'
 import { Guest } from './guest.js'
 import type { HandlerDefinition } from './handlers.js'
@@ -20,7 +20,7 @@ import type { JobView } from './lookups.js'
 import { createNode, type FleetNode } from './node.js'
 import type { Duration } from './option-values.js'
 import { type FleetOptions, type ResolvedFleet, resolveFleet } from './options.js'
-import { pause } from './pause.js'
+import type { PokeRequest } from './pokes.js'
 import { createSchedules, type Schedules } from './schedules.js'
 import { graceOf } from './shutdown.js'
 import { jobTable, modeLine } from './startup-table.js'
@@ -103,18 +103,13 @@ export class FleetOfJobs implements Fleet, Booting {
     return this.command('trigger', job, request, ({ commands }, id) => commands.trigger(id, request))
   }
 
+  poke(job: string, request?: PokeRequest): Promise<readonly RunRecord[]> {
+    return this.command('poke', job, request, ({ pokes }, id) => pokes.poke(id, request))
+  }
+
   async finished(run: RunRef): Promise<RunRecord> {
     const ref = { job: this.declared.id(run.job), key: run.key }
-    for (let waitMs = 20; ; waitMs = Math.min(1_000, waitMs * 2)) {
-      const found = await (await this.running()).commands.run(ref)
-      if (!isLive(found.state)) return found
-      const stop = new AbortController()
-      const off = this.events.on('run-settled', ({ job, key }) => {
-        if (job === ref.job && key === ref.key) stop.abort()
-      })
-      await pause(this.clock, waitMs, stop.signal)
-      off()
-    }
+    return untilEnded(ref, async () => (await this.running()).commands.run(ref), this.events, this.clock)
   }
 
   backfill(job: string, request: Asking & { readonly from: Date; readonly to: Date }): Promise<number> {

@@ -10,6 +10,7 @@ import type { JobOptions } from './job-options.js'
 import type { JobView } from './lookups.js'
 import type { Duration } from './option-values.js'
 import type { FleetOptions } from './options.js'
+import type { PokeRequest } from './pokes.js'
 import type { Run } from './run.js'
 import type { Schedules } from './schedules.js'
 import { readSurroundings } from './system-clock.js'
@@ -52,6 +53,15 @@ export interface Fleet {
    * `grace` is no duration, with `OPTION_INVALID`, and stops all the same.
    */
   stop(options?: { readonly grace?: Duration }): Promise<void>
+  /**
+   * Says that it is time for a job with `attend: 'poke'`. The ledger decides: what is due starts, on this node where it hosts the
+   * job and has room, and a second poke, a replayed one or an early one changes nothing. For a job with `attend: 'fleet'` it only
+   * looks at once. Gives the run of the latest occurrence, whatever became of it, then what else of the schedule waits or runs;
+   * `finished(run)` waits for an outcome.
+   *
+   * @throws `JOB_UNKNOWN`, `OPTION_INVALID`, `STORE_UNAVAILABLE`, `NOT_STARTED`
+   */
+  poke(job: string, request?: PokeRequest): Promise<readonly RunRecord[]>
   /** Starts a job once. The same `key` gives the first run again, for at least 7 days; with other data it is refused. */
   trigger(job: string, request?: TriggerRequest): Promise<RunRecord>
   /** Resolves with the run when it has ended, on whichever node. */

@@ -57,6 +57,16 @@ export interface JobPolicies {
   /** Whether an attempt shuts out older ones in the business database before its handler is called. Default true. */
   readonly fence?: boolean
   /**
+   * Who says that it is time: the fleet's own clock (`fleet`, default), or a door (`poke`): `fleet.poke(job)`, BullMQ, a
+   * platform's scheduler. Occurrences are decided, recorded and caught up with all the same.
+   */
+  readonly attend?: 'fleet' | 'poke'
+  /**
+   * With `attend: 'poke'`: so long after the instant, and at most half way to the next occurrence, the fleet starts by itself
+   * what nobody has poked. Default `'60s'`.
+   */
+  readonly pokeGrace?: Duration
+  /**
    * While this node cannot reach the store: `wait` (default), or `run` what comes due, unowned (`run.owned` is false), on every
    * such node; then only the keys of its effects keep a thing from being done twice.
    */
@@ -97,6 +107,9 @@ export const DEFAULTS = {
   fence: true,
 } as const satisfies Omit<Definition, 'schedule'>
 
+/** A definition holds it for jobs with `attend: 'poke'` alone, so that all others keep their hashes. */
+export const POKE_DEFAULTS = { attend: 'fleet', pokeGraceMs: 60_000 } as const
+
 /** What no definition holds, since each node acts on it by itself. */
 export const OUTAGE_DEFAULT = 'wait'
 
@@ -112,6 +125,8 @@ export const POLICY_KEYS = [
   'pauseAfter',
   'grace',
   'fence',
+  'attend',
+  'pokeGrace',
   'onOutage',
 ]
 export const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
@@ -220,7 +235,15 @@ function resolvePolicies(what: string, given: JobPolicies): Omit<Definition, 'sc
       pauseAfter === undefined || pauseAfter === null ? null : wholeNumber(`${what}: pauseAfter`, pauseAfter, 1),
     graceMs: grace === undefined ? DEFAULTS.graceMs : durationMs(`${what}: grace`, grace, 0),
     fence: fence === undefined ? DEFAULTS.fence : flag(`${what}: fence`, fence),
+    ...pokeOf(what, given),
   }
+}
+
+function pokeOf(what: string, { attend, pokeGrace }: JobPolicies): Pick<Definition, 'pokeGraceMs'> {
+  const who = oneOf(`${what}: attend`, attend ?? POKE_DEFAULTS.attend, ['fleet', 'poke'])
+  const pokeGraceMs =
+    pokeGrace === undefined ? POKE_DEFAULTS.pokeGraceMs : durationMs(`${what}: pokeGrace`, pokeGrace, 1_000, 86_400_000)
+  return who === 'poke' ? { pokeGraceMs } : {}
 }
 
 function outageOf(what: string, given: JobPolicies): 'wait' | 'run' {

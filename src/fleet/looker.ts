@@ -1,3 +1,4 @@
+import type { Aggregate } from '../ledger/types.js'
 import type { Attendance, Loaded } from '../store/port.js'
 import { Decider } from './decide.js'
 import { isUnavailable } from './link.js'
@@ -104,15 +105,20 @@ export class Looker {
    * begin again: until then it would keep its place.
    */
   async endIfStopped(job: string): Promise<void> {
+    await this.attendOne(job, ({ runs }) => runs.some((run) => run.stop && run.state === 'queued'))
+  }
+
+  /** Decides about one job at once, if it is one that is wanted. Where that fails, it is looked at when it is due. */
+  async attendOne(job: string, isWanted: (found: Aggregate) => boolean = () => true): Promise<void> {
     const { sessions, link, facts } = this.parts
     const session = sessions.current
     if (!facts.attends || !session.introduced) return
     try {
       const { reply } = await link.call('load', facts.leaseMs / 2, (store) => store.load({ jobs: [job] }))
-      const jobs = [...reply.jobs.values()].filter(({ runs }) => runs.some((run) => run.stop && run.state === 'queued'))
+      const jobs = [...reply.jobs.values()].filter(isWanted)
       if (jobs.length > 0) await this.decider.page(session, { now: reply.now, jobs, unreadable: [], ended: new Map() })
     } catch {
-      // It ends when it would begin again.
+      // The loop looks at it when it is due.
     }
   }
 

@@ -66,15 +66,15 @@ export class Lookups {
 
   /**
    * What became of an occurrence: the row that has its key, or the one that covers it. Null: not decided yet, not an
-   * occurrence, or pruned.
+   * occurrence, or pruned; or, in `most` newer rows, not found.
    */
-  async occurrence(job: string, key: string): Promise<Run | null> {
+  async occurrence(job: string, key: string, most = SEARCHED): Promise<Run | null> {
     const { reply } = await this.parts.link.call('load', this.parts.facts.leaseMs, (store) =>
       store.load({ keys: [{ job, key }] }),
     )
     if (reply.runs[0] !== undefined) return reply.runs[0]
     let before: RunsQuery['before']
-    for (let searched = 0; searched < SEARCHED; searched += PAGE) {
+    for (let searched = 0; searched < most; searched += PAGE) {
       const page = await this.runs({ job, limit: PAGE, ...(before === undefined ? {} : { before }) })
       const found = page.find((run) => run.cause !== 'manual' && covers(run, key))
       if (found !== undefined) return found

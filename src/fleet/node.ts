@@ -13,6 +13,7 @@ import type { Logger } from './log.js'
 import { Lookups } from './lookups.js'
 import type { Parts } from './parts.js'
 import { Backoff, pause } from './pause.js'
+import { Pokes } from './pokes.js'
 import type { Run } from './run.js'
 import { ScheduleCommands } from './schedule-commands.js'
 import { shutDown } from './shutdown.js'
@@ -125,6 +126,8 @@ export interface FleetNode {
   readonly commands: Commands
   /** What people look at. */
   readonly lookups: Lookups
+  /** What doors say. */
+  readonly pokes: Pokes
   /** Schedules kept in the store. */
   readonly schedules: ScheduleCommands
   /**
@@ -156,6 +159,7 @@ class Node implements FleetNode {
   readonly events: Events
   readonly commands: Commands
   readonly lookups: Lookups
+  readonly pokes: Pokes
   readonly schedules: ScheduleCommands
   private readonly parts: Parts
   private readonly stopping = new AbortController()
@@ -170,6 +174,7 @@ class Node implements FleetNode {
     this.events = this.parts.events
     this.commands = new Commands(this.parts, () => this.state)
     this.lookups = new Lookups(this.parts)
+    this.pokes = new Pokes(this.parts, this.commands, this.lookups)
     this.schedules = new ScheduleCommands(this.parts, this.commands, this.lookups)
   }
 

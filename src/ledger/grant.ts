@@ -1,7 +1,7 @@
 import type { AttendContext } from './context.js'
 import type { Draft } from './draft.js'
 import { ATTEMPTS_KEPT } from './limits.js'
-import { type Attempt, LANES, type Run } from './types.js'
+import { type Attempt, LANES, type Lane, type Run } from './types.js'
 import { startsNow } from './wake.js'
 
 /**
@@ -34,10 +34,15 @@ export function grant(draft: Draft, ctx: AttendContext): void {
 function nextWaiting(draft: Draft, ctx: AttendContext): Run | null {
   const last = LANES.indexOf(draft.header.turn)
   for (const lane of [...LANES.slice(last + 1), ...LANES.slice(0, last + 1)]) {
-    const run = startsNow(draft, lane) ? draft.waiting(lane).find(({ key }) => !ctx.busy.has(key)) : undefined
+    const run = startsNow(draft, lane) ? firstReady(draft, ctx, lane) : undefined
     if (run !== undefined) return run
   }
   return null
+}
+
+/** Who awaits a poke lets others pass. */
+function firstReady(draft: Draft, ctx: AttendContext, lane: Lane): Run | undefined {
+  return draft.waiting(lane).find(({ key, readyAt }) => readyAt <= draft.now && !ctx.busy.has(key))
 }
 
 /**

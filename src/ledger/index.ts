@@ -3,6 +3,7 @@ export { backfill, cancel, manualKey, pause, resume, retire, retryRun, trigger }
 export { define } from './define.js'
 export { keep } from './keep.js'
 export { WINDOW } from './limits.js'
+export { awaitsPoke, poke } from './poke.js'
 export { settleRun } from './settle.js'
 export { isLive, isReachable, isTransition, REASONS, TRANSITIONS } from './states.js'
 export { BUCKETS, bucketOf, cleanText, hash32 } from './text.js'

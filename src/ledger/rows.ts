@@ -24,6 +24,7 @@ export interface NewRun {
   readonly covers: Covers | null
   readonly scheduledAt: number
   readonly date: string
+  readonly readyAt?: number
   readonly data?: string | null
   readonly retryOf?: string | null
 }
@@ -41,7 +42,24 @@ export function recordRun(draft: Draft, input: NewRun, ended: Partial<Run> & Pic
 /** One run for a stretch of occurrences, named by the first and dated by the newest. */
 export function queueOccurrences(draft: Draft, cause: 'schedule' | 'catch-up', stretch: Stretch): Run {
   draft.header.lastFate = null
-  return queueRun(draft, { key: stretch.from.key, cause, ...spanOf(null, stretch) })
+  return queueRun(draft, {
+    key: stretch.from.key,
+    cause,
+    readyAt: startsUnpoked(draft, stretch.to),
+    ...spanOf(null, stretch),
+  })
+}
+
+/**
+ * When the loop starts a run that nobody has poked: `pokeGrace` after its instant, and no later than half way to the next
+ * occurrence, which would find it waiting in its way.
+ */
+function startsUnpoked(draft: Draft, newest: Occurrence): number {
+  const { pokeGraceMs } = draft.definition
+  if (pokeGraceMs === undefined) return 0
+  const next = draft.schedule?.next(behind(newest))
+  const halfWay = next ? Math.floor((next.instant - newest.instant) / 2) : pokeGraceMs
+  return newest.instant + Math.min(pokeGraceMs, halfWay)
 }
 
 /** Whether the occurrence is the one right after the last that the run covers, by the terms that the run was made under. */
@@ -109,7 +127,7 @@ function blank(draft: Draft, input: NewRun): Run {
     retryOf: input.retryOf ?? null,
     position: input.cause === 'backfill' ? place + BACKFILL_POSITION : place,
     place: false,
-    readyAt: 0,
+    readyAt: input.readyAt ?? 0,
     attempt: 0,
     attemptId: null,
     session: null,

@@ -11,6 +11,7 @@ export const TRANSITIONS = [
   { from: null, event: 'record', to: 'succeeded' },
   { from: null, event: 'record', to: 'failed' },
   { from: 'queued', event: 'absorb', to: 'queued' },
+  { from: 'queued', event: 'poke', to: 'queued' },
   { from: 'queued', event: 'grant', to: 'running' },
   { from: 'queued', event: 'cancel', to: 'cancelled' },
   { from: 'queued', event: 'replace', to: 'skipped' },

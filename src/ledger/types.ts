@@ -86,7 +86,10 @@ export interface Run {
   readonly position: number
   /** Whether it holds one of the job's places: from the first grant to the terminal state, also while it waits for a retry. */
   readonly place: boolean
-  /** Not granted before this instant (the delay of a retry); 0: at once, whatever the store's clock does. */
+  /**
+   * Not granted before this instant: the delay of a retry, or until when a waiting run may be poked (it stays as it was where the
+   * loop started it unpoked); 0: at once, whatever the store's clock does.
+   */
   readonly readyAt: number
   /** Attempts begun. */
   readonly attempt: number
@@ -149,6 +152,11 @@ export interface Definition {
   readonly graceMs: number
   /** Whether an attempt raises the fence before its handler is called. */
   readonly fence: boolean
+  /**
+   * There: a door starts what is due, by a poke; the loop does so this much after the instant where none came. Absent: the loop,
+   * at once; a job that says nothing of pokes keeps its hash.
+   */
+  readonly pokeGraceMs?: number
   /** Of a schedule kept in the store: its handler, and its data as JSON. Absent for a job of the code, whose hash stays as it was. */
   readonly handler?: string
   readonly data?: string

@@ -29,9 +29,15 @@ function schedulesNext(draft: Draft): number[] {
 function runsNext(draft: Draft): number[] {
   const held = draft.held()
   const again = held.flatMap((run) => (run.state === 'queued' ? [run.readyAt] : []))
-  const isOpen = held.length < draft.definition.concurrency
-  const mayStart = LANES.some((lane) => draft.header.waiting[lane] > 0 && startsNow(draft, lane))
-  return isOpen && mayStart ? [...again, draft.now] : again
+  if (held.length >= draft.definition.concurrency) return again
+  const lanes = LANES.filter((lane) => draft.header.waiting[lane] > 0 && startsNow(draft, lane))
+  return [...again, ...lanes.map((lane) => firstReadyAt(draft, lane))]
+}
+
+/** At once, unless all that wait, as far as they were loaded, await a poke. */
+function firstReadyAt(draft: Draft, lane: Lane): number {
+  const waiting = draft.runs().filter((run) => !run.place && run.lane === lane)
+  return waiting.length === 0 ? draft.now : Math.min(...waiting.map(({ readyAt }) => readyAt))
 }
 
 /** What a retired job still has waiting is cancelled, as much as one attendance loads. */

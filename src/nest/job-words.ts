@@ -108,7 +108,7 @@ export function toFleetJob(name: string, declaration: Declaration, override: Job
 }
 
 /** What a timer does: it waits for nothing, leaves out what it missed, and is not fenced. */
-const TIMER_TERMS: JobOptions = { concurrency: 100, catchUp: 'skip', fence: false }
+const TIMER_TERMS: JobOptions = { concurrency: 100, catchUp: 'skip', fence: false, attend: 'fleet' }
 
 /** A timer as a job of a fleet that is one process: with its words, and without the fleet's policies. */
 export function timerToFleetJob(name: string, declaration: Declaration, override: JobOverride | undefined): JobOptions {

@@ -95,6 +95,7 @@ export class Visit {
     const { job } = this.request
     const meant = this.meant(await this.patiently(() => this.view()))
     const decided = meant === null ? null : await this.decision(meant)
+    await this.patiently(() => this.fleet.poke(job, { early: 0 }))
     const live = await this.patiently(() => this.fleet.runs({ job, states: ['queued', 'running'], limit: 1_000 }))
     const others = live.filter(({ key }) => key !== decided?.key)
     return Promise.all([...(decided ? [decided] : []), ...others].map((each) => this.ended(each)))

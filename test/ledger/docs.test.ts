@@ -51,6 +51,7 @@ describe('docs/ledger.md', () => {
       'define',
       'keep',
       'attend',
+      'poke',
       'trigger',
       'retryRun',
       'backfill',

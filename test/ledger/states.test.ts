@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Draft } from '../../src/ledger/draft.js'
-import { isLive, isReachable, isTransition, REASONS, recordUnowned, TRANSITIONS } from '../../src/ledger/index.js'
+import { isLive, isReachable, isTransition, poke, REASONS, recordUnowned, TRANSITIONS } from '../../src/ledger/index.js'
 import type { Definition, Run, RunError, RunState } from '../../src/ledger/types.js'
 import { Book } from './book.js'
 
@@ -45,6 +45,12 @@ const SCENES: Record<Step, () => { book: Book; key: string }> = scenes({
     book.attendAt('2026-11-29T10:02:00Z')
     book.attendAt('2026-11-29T10:03:00Z')
     return { book, key: '2026-11-29T10:02Z' }
+  },
+  'queued poke queued': () => {
+    const book = due({ pokeGraceMs: 30_000 })
+    book.attend()
+    book.apply(poke(book.aggregate(), book.ctx()))
+    return { book, key: KEY }
   },
   'queued grant running': () => {
     const book = due()

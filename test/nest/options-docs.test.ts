@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { DEFAULTS, OUTAGE_DEFAULT } from '../../src/fleet/job-options.js'
+import { DEFAULTS, OUTAGE_DEFAULT, POKE_DEFAULTS } from '../../src/fleet/job-options.js'
 import { FLEET_DEFAULTS } from '../../src/fleet/options.js'
 import { MODULE_DEFAULTS } from '../../src/nest/options.js'
 import { isNode, type Node, parse } from '../architecture/source.js'
@@ -118,6 +118,8 @@ function jobDefaults(): Record<string, unknown> {
     'retry.maxDelay': duration(retry.maxDelayMs),
     timeout: timeoutMs,
     grace: duration(graceMs),
+    attend: POKE_DEFAULTS.attend,
+    pokeGrace: duration(POKE_DEFAULTS.pokeGraceMs),
     onOutage: OUTAGE_DEFAULT,
   }
 }

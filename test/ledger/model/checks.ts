@@ -66,6 +66,7 @@ export class Checks {
   private attempt({ rows, change, before, readAt }: Applied, run: Run): void {
     const old = rows.get(run.key) ?? null
     if (run.attemptId === null || run.attemptId === old?.attemptId) return
+    assert(run.readyAt <= readAt, `${run.key} starts before its retry is due, or unpoked`)
     this.grants += 1
     assert(!this.attemptIds.has(run.attemptId), 'attempt ids are unique')
     this.attemptIds.add(run.attemptId)
@@ -187,8 +188,11 @@ function checkWake(job: Aggregate, zones: ZoneData, now: number): void {
         : next(schedule, header.anchor, zones, header.cursor, now + 4 * DAY)
     if (occurrence !== null) at.push(occurrence)
     for (const run of held) if (run.state === 'queued') at.push(run.readyAt)
-    const mayStart = waiting.some((lane) => lane === 'manual' || header.pause === null)
-    if (mayStart && held.length < definition.concurrency) at.push(now)
+    for (const lane of waiting.filter((one) => one === 'manual' || header.pause === null)) {
+      // Those that await a poke are started when it has not come.
+      const ready = job.runs.filter((run) => !run.place && run.lane === lane).map(({ readyAt }) => readyAt)
+      if (held.length < definition.concurrency) at.push(Math.max(now, Math.min(...ready)))
+    }
   }
   const earliest = at.length === 0 ? null : Math.min(...at)
   if (earliest === null)

@@ -14,7 +14,7 @@ export type Operation =
   | { readonly what: 'rewind'; readonly ms: number }
   | { readonly what: 'define'; readonly node: number; readonly definition: number; readonly fate: Fate }
   | {
-      readonly what: 'trigger' | 'resume' | 'retire' | 'pause' | 'backfill' | 'cancel' | 'retry' | 'resend'
+      readonly what: 'trigger' | 'poke' | 'resume' | 'retire' | 'pause' | 'backfill' | 'cancel' | 'retry' | 'resend'
       readonly node: number
       readonly fate: Fate
       readonly number: number
@@ -54,7 +54,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 
 /** A retired job has little to tell: that is rare. */
 const COMMANDS = [
-  ...(['trigger', 'pause', 'resume', 'backfill', 'cancel', 'retry'] as const).flatMap((one) => [one, one, one]),
+  ...(['trigger', 'poke', 'pause', 'resume', 'backfill', 'cancel', 'retry'] as const).flatMap((one) => [one, one, one]),
   ...(['resend', 'retire', 'trigger', 'resume'] as const),
 ] as const
 
@@ -123,6 +123,11 @@ function schedules(zone: string): fc.Arbitrary<ScheduleSpec | null> {
 }
 
 export function definitions(zone: string): fc.Arbitrary<Definition> {
+  const pokes = fc.option(fc.record({ pokeGraceMs: fc.constantFrom(SECOND, MINUTE, HOUR) }), { nil: {} })
+  return fc.tuple(terms(zone), pokes).map(([one, poke]) => ({ ...one, ...poke }))
+}
+
+function terms(zone: string): fc.Arbitrary<Definition> {
   return fc.record({
     schedule: schedules(zone),
     concurrency: fc.constantFrom(1, 1, 1, 2, 3),

@@ -151,6 +151,10 @@ export class Story {
     const run = all[number % Math.max(1, all.length)]
     world.ask(node, fate, (job, ctx) => {
       if (what === 'trigger' || what === 'resend') return ledger.trigger(job, { request, data: null }, ctx)
+      if (what === 'poke') {
+        const change = ledger.poke(job, ctx)
+        return change === null ? { outcome: 'unchanged' } : { outcome: 'change', change }
+      }
       if (what === 'pause') {
         return ledger.pause(job, { request, until: number % 2 === 0 ? null : world.now + number * 20_000 }, ctx)
       }

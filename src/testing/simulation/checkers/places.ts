@@ -50,7 +50,8 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
     const others = [...truth.ledger.live(job)].filter((run) => {
       return run.state === 'queued' && !run.place && run.createdAt <= now && (!paused || run.lane === 'manual')
     })
-    const free = others.filter((run) => !truth.wasGranted(job, run.key))
+    // Who awaits a poke, or a retry, has nobody to send.
+    const free = others.filter((run) => !truth.wasGranted(job, run.key) && run.readyAt <= now)
     let turn = before
     for (const { key, after } of [...taken].sort((a, b) => (a.after?.token ?? 0) - (b.after?.token ?? 0))) {
       if (after === null) continue
@@ -88,7 +89,7 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
       // A store's clock that was set back must not keep a run waiting for as long.
       const setBack = truth.steppedBackAt > truth.now - SET_BACK_MS
       if (after?.state === 'running' && before?.state === 'queued' && before.readyAt > now && !setBack) {
-        broken('L6', `${job}/${key} was started ${before.readyAt - now} ms before its retry is due`)
+        broken('L6', `${job}/${key} was started ${before.readyAt - now} ms before its retry is due, or unpoked`)
       }
     }
   }

@@ -27,14 +27,18 @@ export function checkWakes({ truth, broken }: CheckerContext): Checker {
       if (next !== null) wanted.push(['its next occurrence', next])
     }
     let held = 0
-    let waiting: string | null = null
+    let waiting: [key: string, readyAt: number] | null = null
     for (const run of truth.ledger.live(job)) {
       if (run.place) held += 1
       if (run.state !== 'queued') continue
       if (run.place) wanted.push([`the repeat of ${run.key}`, Math.max(run.readyAt, now)])
-      else if (header.pause === null || run.lane === 'manual') waiting ??= run.key
+      else if (header.pause === null || run.lane === 'manual') {
+        if (waiting === null || run.readyAt < waiting[1]) waiting = [run.key, run.readyAt]
+      }
     }
-    if (waiting !== null && held < definition.concurrency) wanted.push([`the waiting ${waiting}`, now])
+    if (waiting !== null && held < definition.concurrency) {
+      wanted.push([`the waiting ${waiting[0]}`, Math.max(waiting[1], now)])
+    }
     // What was due before the clock was set back is due when the clock has come there again.
     latest = Math.max(latest, now)
     if (header.wakeAt !== null && header.wakeAt <= latest) return
