@@ -17,7 +17,7 @@ function fleet(names: readonly string[], terms: Partial<Definition> = {}, handle
   const seen: string[] = []
   const bound: EffectOrigin[] = []
   const effects = {
-    ensure: async () => {},
+    ensure: async () => [],
     raise: async () => ({ raised: true }) as const,
     bind: (origin: EffectOrigin) => {
       bound.push(origin)

@@ -13,10 +13,12 @@ import type {
   Joined,
   OnceOptions,
   Raised,
+  Statements,
 } from './port.js'
 import { repeating } from './retry.js'
 import { currentFrame, insideEffect, insideEffectAwaiting, refuseInsideEffect, refuseInsideItself } from './scope.js'
 import { type Effect, fenceScript, onceScript, raiseScript, type Script } from './script.js'
+import { ensureScript, missingScript, tablesText } from './tables.js'
 import { checkText, encodeResult, fingerprint, LIMITS, shown } from './values.js'
 
 /** One business database, as its effects see it. */
@@ -34,8 +36,9 @@ export function createEffects<Tx>(adapter: EffectAdapter<Tx>, options?: EffectOp
   const base: Base<Tx> = { adapter, settings: resolveEffectOptions(options) }
   return {
     dialect: adapter.dialect,
-    tables: adapter.statements.tables.map((statement) => `${statement};\n`).join('\n'),
-    ensure: () => promisedUnlessNested(() => ensureTables(base)),
+    tables: tablesText(adapter.statements),
+    ensure: () => promisedUnlessNested(() => tablesBy(base, ensureScript)),
+    missing: () => promisedUnlessNested(() => tablesBy(base, missingScript)),
     raise: (resource, token) => promisedUnlessNested(() => raiseFence(base, resource, token)),
     bind: (origin) => bindTo(base, origin),
     once: onceFor(base, null) as Effects<Tx>['once'],
@@ -114,13 +117,13 @@ function checkResolution(effect: Effect, resolution: Resolution): string | null 
   return encodeResult(resolution.confirmed, effect.what)
 }
 
-function ensureTables<Tx>({ adapter, settings }: Base<Tx>): Promise<void> {
+function tablesBy<Tx, R>(
+  { adapter, settings }: Base<Tx>,
+  script: (sql: Statements, what: string) => Script<R>,
+): Promise<R> {
   const what = 'The tables of effects'
   refuseInsideEffect(what)
-  const script = function* (): Script<void> {
-    for (const sql of adapter.statements.tables) yield { sql, params: [] }
-  }
-  return repeating(adapter, settings, what, () => playOwn(adapter, what, script), null)
+  return repeating(adapter, settings, what, () => playOwn(adapter, what, () => script(adapter.statements, what)), null)
 }
 
 function raiseFence<Tx>({ adapter, settings }: Base<Tx>, resource: string, token: number): Promise<Raised> {

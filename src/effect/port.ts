@@ -107,8 +107,15 @@ export interface Effects<Tx = TxOf> extends Calls {
   readonly dialect: Dialect
   /** The statements that create the two tables, as text to print or to put into a migration. */
   readonly tables: string
-  /** Creates the two tables where they are missing; several processes at once. */
-  ensure(): Promise<void>
+  /**
+   * Creates the two tables where they are missing; several processes at once. Where nothing is missing it only reads, so
+   * that a user who may not create tables can call it. Answers with what was missing.
+   *
+   * @throws `EFFECT_INVALID` where a table was there before and lacks a column
+   */
+  ensure(): Promise<readonly string[]>
+  /** What of the two tables is missing, such as `column audit of fleetcron_effect`; changes nothing. */
+  missing(): Promise<readonly string[]>
   /**
    * Raises the fence of a resource to `token`, in a small transaction of its own; never lowers it. Repeating it is safe.
    * False: a newer attempt has begun, `token` is its token.
@@ -176,6 +183,8 @@ export interface QueryResult {
 export interface Statements {
   /** Creates both tables if they are missing. */
   readonly tables: readonly string[]
+  /** () → name, col, pk (1 or 0) of each column of the two tables that there is. */
+  readonly columns: string
   /** (resource, token): inserts, or moves the token upwards only. */
   readonly raiseFence: string
   /** (resource) → token; locked for share where the database can, so that a raise waits for this transaction. */

@@ -1,9 +1,14 @@
+import { accessSync } from 'node:fs'
 import { FleetcronError } from '../errors.js'
+import { loadSqliteDriver, type SqliteConnection, sqlitePath } from '../sqlite-driver.js'
+import { MYSQL } from './dialects/mysql.js'
+import { POSTGRES } from './dialects/postgres.js'
 import { type Mysql2Pool, mysql2 } from './mysql2/index.js'
 import { type PgPool, pg } from './pg/index.js'
-import type { Effects } from './port.js'
-import type { SqliteDatabase } from './sqlite/database.js'
+import type { Dialect, Effects, Statements } from './port.js'
 import { sqlite } from './sqlite/index.js'
+import { SQLITE } from './sqlite/statements.js'
+import { tablesText } from './tables.js'
 
 /** Effects in the database that a URL names, and how its connections end. */
 export interface ResolvedEffects {
@@ -16,37 +21,59 @@ export interface ResolvedEffects {
  * `mariadb://…`. Rejects with `OPTION_INVALID` for any other URL and with `DRIVER_MISSING` where the driver is not installed.
  */
 export async function resolveEffects(url: string): Promise<ResolvedEffects> {
-  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? []
-  switch (scheme.toLowerCase()) {
+  switch (dialectOf(url)) {
     case 'sqlite':
-      return sqliteEffects(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''))
+      return sqliteEffects(sqlitePath(url, invalid))
     case 'postgres':
-    case 'postgresql':
       return postgresEffects(url)
     case 'mysql':
-    case 'mariadb':
       return mysqlEffects(url)
-    default: {
-      // Names no more of the URL than this: it may hold a password.
-      const message = 'The option effects is not understood: use sqlite:./business.db, postgres://… or mysql://….'
-      throw new FleetcronError('OPTION_INVALID', message)
-    }
   }
 }
 
+/** The SQL that makes the tables of effects in such a database; nothing is connected. @throws `OPTION_INVALID` */
+export function effectTables(url: string): string {
+  return tablesText(STATEMENTS[dialectOf(url)])
+}
+
+const STATEMENTS: Readonly<Record<Dialect, Statements>> = { sqlite: SQLITE, postgres: POSTGRES, mysql: MYSQL }
+
+function dialectOf(url: string): Dialect {
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? []
+  switch (scheme.toLowerCase()) {
+    case 'sqlite':
+      return 'sqlite'
+    case 'postgres':
+    case 'postgresql':
+      return 'postgres'
+    case 'mysql':
+    case 'mariadb':
+      return 'mysql'
+    default:
+      throw invalid(scheme === '' ? 'it has no scheme' : `no business database is known by ${scheme}:`)
+  }
+}
+
+/** Names no more of the URL than its form: it may hold a password. */
+function invalid(why: string): FleetcronError {
+  const message = `The option effects is not understood: ${why}. Use sqlite:./business.db, postgres://… or mysql://….`
+  return new FleetcronError('OPTION_INVALID', message)
+}
+
 async function sqliteEffects(path: string): Promise<ResolvedEffects> {
-  const Database = await loaded(() => import('better-sqlite3'), 'better-sqlite3')
-  const open = Database.default as unknown as new (
-    path: string,
-    options: object,
-  ) => SqliteDatabase & { close(): unknown }
-  let database: InstanceType<typeof open>
+  const open = await loadSqliteDriver(`The business database ${path}`)
+  const database = existing(path, open)
+  return { effects: sqlite(database) as unknown as Effects, close: async () => void database.close() }
+}
+
+/** A path that is written wrong makes no new file. */
+function existing(path: string, open: (path: string) => SqliteConnection): SqliteConnection {
   try {
-    database = new open(path, { fileMustExist: true })
+    accessSync(path)
+    return open(path)
   } catch (cause) {
     throw new FleetcronError('OPTION_INVALID', `The business database ${path} cannot be opened.`, { cause })
   }
-  return { effects: sqlite(database) as unknown as Effects, close: async () => void database.close() }
 }
 
 interface Ending {

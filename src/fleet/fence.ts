@@ -65,11 +65,11 @@ export async function shutOut(facts: NodeFacts, run: Run, patienceMs: number): P
 
 /** The two tables of effects, made once per node; a failure is tried again by whoever needs them next. */
 export class EffectTables {
-  private made: Promise<void> | null = null
+  private made: Promise<unknown> | null = null
 
   constructor(private readonly facts: NodeFacts) {}
 
-  ready(): Promise<void> {
+  ready(): Promise<unknown> {
     const { clock, effects } = this.facts
     if (effects === null) return Promise.resolve()
     this.made ??= within(clock, TRY_MS, effects.ensure()).catch((error) => {

@@ -20,6 +20,6 @@ const ABOUT_INPUT: ReadonlySet<ErrorCode> = new Set([
 
 export function exitCode(error: unknown): number {
   if (!(error instanceof FleetcronError)) return FAILED
-  if (error.code === 'STORE_UNAVAILABLE') return AWAY
+  if (error.code === 'STORE_UNAVAILABLE' || error.code === 'EFFECT_UNAVAILABLE') return AWAY
   return ABOUT_INPUT.has(error.code) ? BAD_INPUT : FAILED
 }

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../errors.js'
+import { loadSqliteDriver, NO_FILE, sqlitePath } from '../sqlite-driver.js'
 import { createMemoryStore } from './memory/index.js'
 import { createMysqlStore } from './mysql/index.js'
 import { type MysqlDriver, poolOf as mysqlPoolOf } from './mysql/url.js'
@@ -7,7 +8,7 @@ import { createPostgresStore, type PostgresPool } from './postgres/index.js'
 import { createRedisStore } from './redis/index.js'
 import { clientOf, type RedisDriver } from './redis/url.js'
 import { createRemoteStore } from './remote/client.js'
-import { createSqliteStore, type SqliteDriver } from './sqlite/index.js'
+import { createSqliteStore } from './sqlite/index.js'
 
 export interface ResolveOptions {
   /** The clock of a store without a server, epoch milliseconds. Default: `Date.now`. */
@@ -34,8 +35,8 @@ export async function resolveStore(url: string, fleet: string, options: ResolveO
     case 'memory':
       return createMemoryStore({ fleet, ...(now && { now }) })
     case 'sqlite': {
-      const path = pathOf(url.slice('sqlite:'.length))
-      return createSqliteStore({ path, fleet, driver: await sqliteDriver(path), ...options })
+      const path = sqlitePath(url, (why) => invalid(why === NO_FILE ? `${why}; a ledger without one is memory:` : why))
+      return createSqliteStore({ path, fleet, driver: await loadSqliteDriver(`The ledger ${path}`), ...options })
     }
     case 'postgres':
     case 'postgresql':
@@ -60,26 +61,6 @@ export async function resolveStore(url: string, fleet: string, options: ResolveO
   }
 }
 
-/** `sqlite:` and a path, or `sqlite://` and an absolute one, in which `%20` stands for a space as in any URL. */
-function pathOf(rest: string): string {
-  const isUrl = rest.startsWith('//')
-  const path = isUrl ? decoded(rest.slice(2)) : rest
-  if (path === '' || path === ':memory:') throw invalid('it names no file; a ledger without one is memory:')
-  if (path.includes('?') || path.includes('\0')) throw invalid('a path with ? or NUL in it is not understood')
-  if (isUrl && !/^(\/|[a-z]:[\\/])/i.test(path)) {
-    throw invalid('after sqlite:// an absolute path follows, as in sqlite:///var/lib/app/ledger.db')
-  }
-  return isUrl ? path.replace(/^\/([a-z]:[\\/])/i, '$1') : path
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw invalid('it holds a % that no two digits follow')
-  }
-}
-
 /** Names no more of the URL than its form: another store's URL may hold a password. */
 function invalid(why: string): FleetcronError {
   return new FleetcronError(
@@ -89,43 +70,6 @@ function invalid(why: string): FleetcronError {
       'postgres://user:password@host/database, mysql://user:password@host/database, redis://user:password@host, ' +
       'https://host:port or memory:.',
   )
-}
-
-/** better-sqlite3 where it is installed and works, otherwise the SQLite that newer versions of Node bring along. */
-async function sqliteDriver(path: string): Promise<SqliteDriver> {
-  const tried: unknown[] = []
-  for (const load of [betterSqlite3, nodeSqlite]) {
-    try {
-      const driver = await load()
-      driver(':memory:').close()
-      return driver
-    } catch (error) {
-      tried.push(error)
-    }
-  }
-  throw new FleetcronError(
-    'DRIVER_MISSING',
-    `The ledger ${path} needs a SQLite driver, and none works here: npm install better-sqlite3 ` +
-      '(Node 22.13 and later bring one of their own).',
-    { cause: new AggregateError(tried) },
-  )
-}
-
-async function betterSqlite3(): Promise<SqliteDriver> {
-  // A bundler lets a driver be missing only where its absence is dealt with on the spot.
-  const Database = await import('better-sqlite3').then(({ default: found }) => found, notInstalled)
-  return (path) => new Database(path)
-}
-
-async function nodeSqlite(): Promise<SqliteDriver> {
-  // Named by a variable: the types of the oldest supported Node do not have it, and bundlers need not look for it.
-  const name = 'node:sqlite'
-  const { DatabaseSync } = (await import(name)) as { DatabaseSync: new (path: string) => ReturnType<SqliteDriver> }
-  return (path) => new DatabaseSync(path)
-}
-
-function notInstalled(cause: unknown): never {
-  throw new FleetcronError('DRIVER_MISSING', 'better-sqlite3 cannot be loaded here.', { cause })
 }
 
 /** Connections for the loop, beside the one that beats keep. */

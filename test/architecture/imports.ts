@@ -17,13 +17,14 @@ const DOORS = ['nest', 'cli', 'http', 'bullmq', 'dashboard']
 const TABLE: Readonly<Record<string, Row>> = {
   errors: { any: [] },
   duration: { any: ['errors'] },
+  'sqlite-driver': { any: ['errors'] },
   schedule: { any: BASE },
   ledger: { any: [...BASE, 'schedule'] },
   'store/port': { any: BASE, types: ['ledger', 'schedule'] },
   'store/*': { any: [...BASE, 'store/port', 'ledger'], types: ['schedule'] },
-  'store/resolve': { any: [...BASE, 'store/port', 'store/*'] },
+  'store/resolve': { any: [...BASE, 'sqlite-driver', 'store/port', 'store/*'] },
   'effect/port': { any: BASE, types: ['ledger'] },
-  'effect/resolve': { any: [...BASE, 'effect/port', 'effect', 'effect/*'] },
+  'effect/resolve': { any: [...BASE, 'sqlite-driver', 'effect/port', 'effect', 'effect/*'] },
   effect: { any: [...BASE, 'effect/port'], types: ['ledger'] },
   'effect/*': { any: [...BASE, 'effect/port', 'effect'], types: ['ledger'] },
   fleet: { any: [...BASE, 'schedule', 'ledger', 'store/port', 'store/resolve'], types: ['effect/port'] },
@@ -41,7 +42,7 @@ const TABLE: Readonly<Record<string, Row>> = {
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedule'],
   commander: ['cli'],
-  'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'store/resolve', 'effect/resolve'],
+  'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'sqlite-driver'],
   ioredis: ['store/resolve'],
   mysql2: ['store/resolve', 'effect/resolve'],
   pg: ['store/resolve', 'effect/resolve'],
@@ -53,7 +54,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Who may import what is only known at run time: drivers that are installed or not, and an application named on the command line. */
-const DYNAMIC: ReadonlySet<string> = new Set(['store/resolve', 'effect/resolve', 'src/cli/app.ts'])
+const DYNAMIC: ReadonlySet<string> = new Set(['sqlite-driver', 'store/resolve', 'effect/resolve', 'src/cli/app.ts'])
 
 /** Folders of `effect` that are no adapter's. */
 const SHARED_BY_EFFECTS: ReadonlySet<string> = new Set(['call', 'dialects'])
@@ -102,7 +103,7 @@ function packageProblem(
 ): string | null {
   const { specifier } = found
   if (found.dynamic && !DYNAMIC.has(layer === 'cli' ? path : layer)) {
-    return `imports ${specifier} dynamically; only src/store/resolve.ts and src/effect/resolve.ts do that, and src/cli/app.ts for the user's own module`
+    return `imports ${specifier} dynamically; only src/store/resolve.ts, src/effect/resolve.ts and src/sqlite-driver.ts do that, and src/cli/app.ts for the user's own module`
   }
   if (specifier === '<computed>') return null
   if (specifier.startsWith('node:')) return null

@@ -37,6 +37,9 @@ export const MYSQL: Statements = {
   updated_at BIGINT NOT NULL
 ) ENGINE = InnoDB`,
   ],
+  columns: `SELECT table_name AS name, column_name AS col, column_key = 'PRI' AS pk
+FROM information_schema.columns
+WHERE table_schema = DATABASE() AND table_name IN ('fleetcron_effect', 'fleetcron_fence')`,
   raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
 VALUES (?, ?, ${NOW})
 ON DUPLICATE KEY UPDATE

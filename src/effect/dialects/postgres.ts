@@ -36,6 +36,10 @@ WHERE state IN ('intended', 'uncertain')`,
   updated_at BIGINT NOT NULL
 )`,
   ],
+  columns: `SELECT relation.relname AS name, attribute.attname AS col,
+  (SELECT count(*) FROM pg_index WHERE indrelid = relation.oid AND indisprimary AND attnum = ANY (indkey)) AS pk
+FROM pg_class AS relation JOIN pg_attribute AS attribute ON attribute.attrelid = relation.oid
+WHERE relation.oid IN (to_regclass('fleetcron_effect'), to_regclass('fleetcron_fence')) AND attnum > 0`,
   raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
 VALUES ($1, $2, ${NOW})
 ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at

@@ -34,6 +34,9 @@ WHERE state IN ('intended', 'uncertain')`,
   updated_at INTEGER NOT NULL
 )`,
   ],
+  columns: `SELECT relation.name AS name, attribute.name AS col, attribute.pk AS pk
+FROM sqlite_master AS relation JOIN pragma_table_info(relation.name) AS attribute
+WHERE relation.name IN ('fleetcron_effect', 'fleetcron_fence')`,
   raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
 VALUES (?, ?, ${NOW})
 ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at

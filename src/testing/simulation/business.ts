@@ -1,4 +1,5 @@
 import type { AsyncAdapter, Failure, Param, QueryResult, Statements } from '../../effect/port.js'
+import { EFFECT_TABLES } from '../../effect/tables.js'
 import type { Timer } from '../../fleet/clock.js'
 import type { VirtualClock, VirtualProcess } from '../clock.js'
 import { Locks } from './locks.js'
@@ -34,7 +35,10 @@ export class BusinessDatabase {
       classify,
       inTransaction: (tx) => tx.open,
       transaction: (fn) => this.#transaction(process, fn),
-      query: (tx, sql, params) => this.#travel(process, tx, () => this.#execute(tx, sql, params)),
+      query: (tx, sql, params) =>
+        sql === STATEMENTS.columns
+          ? Promise.resolve(ALL_THERE)
+          : this.#travel(process, tx, () => this.#execute(tx, sql, params)),
     }
   }
 
@@ -243,10 +247,18 @@ export class BusinessError extends Error {
 
 const LOCK_TIMEOUT_MS = 1_000
 const NOTHING: QueryResult = { rows: [], affected: 0 }
+/** This database is born with its tables. */
+const ALL_THERE: QueryResult = {
+  rows: Object.entries(EFFECT_TABLES).flatMap(([name, columns]) =>
+    columns.map((col, at) => ({ name, col, pk: at === 0 ? 1 : 0 })),
+  ),
+  affected: null,
+}
 
 /** Words in place of SQL: this database understands no other. */
 const STATEMENTS: Statements = {
   tables: [],
+  columns: 'columns',
   raiseFence: 'raise fence',
   readFence: 'read fence',
   takeKey: 'take key',
