@@ -1,7 +1,7 @@
 import { FleetcronError } from '../errors.js'
 import type { RunsQuery } from '../store/port.js'
 import type { RunRef } from './commands.js'
-import { closest, didYouMean, oneOf, optionInvalid, refuseUnknown } from './option-values.js'
+import { closest, type Duration, didYouMean, durationMs, oneOf, optionInvalid, refuseUnknown } from './option-values.js'
 
 /*
  * What JavaScript may hand to the fleet's methods, which types do not check: a word that nobody knows must not be taken
@@ -28,6 +28,12 @@ export type Verb = keyof typeof REQUESTS
 export function checkRequest(verb: Verb, request: object | undefined): void {
   if (request !== undefined) refuseUnknown(`${verb}: the request`, request, REQUESTS[verb])
   else if (verb === 'backfill') throw optionInvalid(verb, "say from and to, two Dates: backfill('job', { from, to }).")
+}
+
+/** How long a run is waited for, in ms; undefined: until it has ended. */
+export function withinOf(request: { readonly within?: Duration }): number | undefined {
+  refuseUnknown('finished: the request', request, ['within'])
+  return request.within === undefined ? undefined : durationMs('finished: within', request.within, 0)
 }
 
 /** @throws FleetcronError `OPTION_INVALID` */

@@ -7,7 +7,7 @@ import { canonicalJson } from './definition-hash.js'
 import type { NodeState } from './node.js'
 import type { Parts } from './parts.js'
 import { Backoff, pause as wait } from './pause.js'
-import { requestId } from './request-id.js'
+import { NONCE, nonceId, requestId } from './request-id.js'
 
 /** Who asks and why, for the record of events; the node's label when nobody is named. */
 export interface Asking {
@@ -23,6 +23,8 @@ export interface TriggerRequest extends Asking {
    * 1 to 1,000 characters.
    */
   readonly key?: string
+  /** @internal */
+  readonly [NONCE]?: string
 }
 
 /** Names a run: a ledger row, or its job and key. */
@@ -55,13 +57,17 @@ export class Commands {
    */
   async trigger(job: string, input: TriggerRequest = {}): Promise<Run> {
     const data = dataText(job, input.data)
-    const request = this.request(input, input.key === undefined ? undefined : requestId(job, input.key))
-    const repeated = await this.carryOut(job, request, (aggregate, ctx) => trigger(aggregate, { request, data }, ctx))
-    const run = await this.run({ job, key: manualKey(request.id) })
+    const nonce = input[NONCE] === undefined ? undefined : nonceId(job, input[NONCE])
+    const request = this.request(input, input.key === undefined ? nonce : requestId(job, input.key))
+    const also = nonce === request.id ? undefined : nonce
+    const decide: Decide = (aggregate, ctx) => trigger(aggregate, { request, data, also: also ?? null }, ctx)
+    const key = manualKey(request.id)
+    const repeated = await this.carryOut(job, request, decide, { also })
+    const isAnother = repeated !== null && (repeated.kind !== 'triggered' || keyIn(repeated) !== key)
     // Compared also where this call seems to have made it: in doubt somebody else's may have come first.
-    if ((repeated !== null && repeated.kind !== 'triggered') || canonical(run.data) !== canonical(data)) {
-      const message = `Job '${job}' was triggered with key '${input.key}' before, with other data: use a new key for a new request.`
-      throw new FleetcronError('REQUEST_CONFLICT', message)
+    const run = isAnother ? null : await this.run({ job, key })
+    if (run === null || canonical(run.data) !== canonical(data)) {
+      throw repeatedOtherwise(job, input, isAnother)
     }
     return run
   }
@@ -103,14 +109,16 @@ export class Commands {
   /** Takes a run back: at once where nobody works on it, else its holder is asked to stop. */
   async cancel(ref: RunRef, input: Asking = {}): Promise<void> {
     const request = this.request(input)
-    await this.carryOut(ref.job, request, (aggregate, ctx, run) => cancel(aggregate, run, { request }, ctx), ref)
+    const decide: Decide = (aggregate, ctx, run) => cancel(aggregate, run, { request }, ctx)
+    await this.carryOut(ref.job, request, decide, { about: ref })
     this.parts.beats.soon()
   }
 
   /** Does the work of a run that ended without success once more, as a manual run with the same date and data. */
   async retry(ref: RunRef, input: Asking = {}): Promise<Run> {
     const request = this.request(input)
-    await this.carryOut(ref.job, request, (aggregate, ctx, run) => retryRun(aggregate, run, { request }, ctx), ref)
+    const decide: Decide = (aggregate, ctx, run) => retryRun(aggregate, run, { request }, ctx)
+    await this.carryOut(ref.job, request, decide, { about: ref })
     return this.run({ job: ref.job, key: manualKey(request.id) })
   }
 
@@ -128,10 +136,11 @@ export class Commands {
   private async carryOut(
     job: string,
     request: Request,
-    decide: (aggregate: Aggregate, ctx: Context, run: Run) => Decision,
-    about?: RunRef,
+    decide: Decide,
+    { about, also }: { readonly about?: RunRef; readonly also?: string | undefined } = {},
   ): Promise<LedgerEvent | null> {
     const { clock } = this.parts.facts
+    const requests = also === undefined ? [request.id] : [request.id, also]
     const keys = about === undefined ? [] : [{ job: about.job, key: about.key }]
     const taken = new Set<string>()
     const backoff = new Backoff(clock, 10, 500)
@@ -139,9 +148,11 @@ export class Commands {
     let steps = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       this.throwUnlessStarted()
-      const { reply } = await this.load({ jobs: [job], requests: [request.id], keys })
+      const { reply } = await this.load({ jobs: [job], requests, keys })
       throwIfUnreadable(reply, job)
-      const before = reply.events.find((event) => event.id === request.id)
+      const used = reply.events.find(({ id }) => id === also)
+      if (used !== undefined && keyIn(used) !== manualKey(request.id)) return used
+      const before = reply.events.find(({ id }) => id === request.id)
       if (before !== undefined) return this.ownWord(before, job, doubt)
       const context = this.context(reply, taken)
       const run = reply.runs[0] ?? (about === undefined ? NO_RUN : unknownRun(about))
@@ -223,7 +234,21 @@ export class Commands {
   }
 }
 
+function repeatedOtherwise(job: string, { key, [NONCE]: nonce }: TriggerRequest, isAnother: boolean): FleetcronError {
+  const isOfNonce = nonce !== undefined && (isAnother || key === undefined)
+  const what = isOfNonce ? 'this nonce before, with another key or other data' : `key '${key}' before, with other data`
+  const remedy = isOfNonce ? 'sign each request with a fresh nonce' : 'use a new key for a new request'
+  return new FleetcronError('REQUEST_CONFLICT', `Job '${job}' was triggered with ${what}: ${remedy}.`)
+}
+
+type Decide = (aggregate: Aggregate, ctx: Context, run: Run) => Decision
+
 const NO_RUN = {} as Run
+
+/** The key of the run that a request has made. */
+function keyIn({ data }: LedgerEvent): unknown {
+  return (JSON.parse(data ?? '{}') as { readonly key?: unknown }).key
+}
 
 export function dataText(job: string, data: unknown): string | null {
   if (data === undefined) return null

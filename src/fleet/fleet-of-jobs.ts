@@ -3,7 +3,7 @@ import { FleetcronError } from '../errors.js'
 import type { LedgerEvent, Run as RunRecord } from '../ledger/types.js'
 import type { RunsQuery, Store } from '../store/port.js'
 import { resolveStore } from '../store/resolve.js'
-import { checkQuery, checkRequest, checkRun, instantOf, jobUnknown, type Verb, withHint } from './asked.js'
+import { checkQuery, checkRequest, checkRun, instantOf, jobUnknown, type Verb, withHint, withinOf } from './asked.js'
 import { BOOT, type Boot, type Booting } from './boot.js'
 import type { Clock } from './clock.js'
 import type { Asking, RunRef, TriggerRequest } from './commands.js'
@@ -107,9 +107,10 @@ export class FleetOfJobs implements Fleet, Booting {
     return this.command('poke', job, request, ({ pokes }, id) => pokes.poke(id, request))
   }
 
-  async finished(run: RunRef): Promise<RunRecord> {
+  async finished(run: RunRef, request: { readonly within?: Duration } = {}): Promise<RunRecord> {
+    const withinMs = withinOf(request)
     const ref = { job: this.declared.id(run.job), key: run.key }
-    return untilEnded(ref, async () => (await this.running()).commands.run(ref), this.events, this.clock)
+    return untilEnded(ref, async () => (await this.running()).commands.run(ref), this.events, this.clock, withinMs)
   }
 
   backfill(job: string, request: Asking & { readonly from: Date; readonly to: Date }): Promise<number> {
@@ -245,8 +246,8 @@ export class FleetOfJobs implements Fleet, Booting {
   }
 
   private openedStore(): Promise<Store> {
-    const { store, fleet } = this.options
-    this.store ??= typeof store === 'string' ? resolveStore(store, fleet) : Promise.resolve(store)
+    const { store, fleet, autoMigrate } = this.options
+    this.store ??= typeof store === 'string' ? resolveStore(store, fleet, { autoMigrate }) : Promise.resolve(store)
     return this.store
   }
 

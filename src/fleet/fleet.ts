@@ -64,8 +64,8 @@ export interface Fleet {
   poke(job: string, request?: PokeRequest): Promise<readonly RunRecord[]>
   /** Starts a job once. The same `key` gives the first run again, for at least 7 days; with other data it is refused. */
   trigger(job: string, request?: TriggerRequest): Promise<RunRecord>
-  /** Resolves with the run when it has ended, on whichever node. */
-  finished(run: RunRef): Promise<RunRecord>
+  /** Resolves with the run when it has ended, on whichever node; after `within` with the run as it stands then. */
+  finished(run: RunRef, request?: { readonly within?: Duration }): Promise<RunRecord>
   /** One run for each occurrence from `from` to `to`, both in the past. Returns how many. */
   backfill(job: string, request: Asking & { readonly from: Date; readonly to: Date }): Promise<number>
   /** Starts nothing new until `resume`, or until an instant. */

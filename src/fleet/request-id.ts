@@ -20,9 +20,18 @@ export function requestId(job: string, key: string): string {
       `Job '${job}': a trigger's key is a text of 1 to ${KEY_LIMIT} characters.`,
     )
   }
-  // As JSON, so that no two pairs are written alike and a lone surrogate is told from another.
-  const hash = createHash('sha256')
-    .update(JSON.stringify([job, key]))
-    .digest('base64url')
-  return `${cleanText(key.slice(0, SHOWN), SHOWN)}#${hash}`
+  return `${cleanText(key.slice(0, SHOWN), SHOWN)}#${hashOf([job, key])}`
+}
+
+/** Where a door hands in the nonce of a request that was signed, beside its key or in place of it. */
+export const NONCE: unique symbol = Symbol.for('fleetcron/fleet/nonce') as never
+
+/** The id of a request by its nonce, in a space of its own: no key has it. */
+export function nonceId(job: string, nonce: string): string {
+  return `nonce:${cleanText(nonce.slice(0, SHOWN), SHOWN)}#${hashOf(['nonce', job, nonce])}`
+}
+
+/** As JSON, so that no two lists are written alike and a lone surrogate is told from another. */
+function hashOf(words: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(words)).digest('base64url')
 }

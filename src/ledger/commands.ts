@@ -21,8 +21,15 @@ export function manualKey(requestId: string): string {
   return `manual:${requestId}`
 }
 
+/** `also`: another id of the same request, by which it is found as well, and which no other request can have. */
+interface TriggerInput {
+  readonly request: Request
+  readonly data: string | null
+  readonly also?: string | null
+}
+
 /** Starts the job once, now or as soon as a place is free. Refused where `queue` manual runs already wait for one. */
-export function trigger(job: Aggregate, input: { request: Request; data: string | null }, ctx: Context): Decision {
+export function trigger(job: Aggregate, input: TriggerInput, ctx: Context): Decision {
   const { request } = input
   const data = keptJson(input.data, TEXT_LIMITS.data)
   if (data === null && input.data !== null) return refuseData(job, input.data)
@@ -34,6 +41,7 @@ export function trigger(job: Aggregate, input: { request: Request; data: string 
     const date = dateOf({ label: draft.schedule?.label(draft.now) ?? isoLabel(draft.now) })
     queueRun(draft, { key, cause: 'manual', covers: null, scheduledAt: draft.now, date, data })
     draft.event('triggered', request.id, request.by, request.why, { key })
+    if (input.also != null) draft.event('triggered', input.also, request.by, request.why, { key, of: request.id })
     return null
   })
 }
