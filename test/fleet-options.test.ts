@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { DEFAULTS, type JobOptions, resolveJob } from '../src/fleet/job-options.js'
 import { FLEET_DEFAULTS, type FleetOptions, resolveFleet } from '../src/fleet/options.js'
@@ -173,6 +176,13 @@ describe('the options of a fleet', () => {
     [{ fleet: 'b', store: 'memory:', redis: {} }, 'OPTION_INVALID', 'Did you mean store?'],
     [{ fleet: 'b', store: 'memory:', timezone: 'UTC' }, 'OPTION_INVALID', 'Did you mean timeZone?'],
     [{ fleet: 'b', store: 'memory:', timeZone: 'Mars/Olympus' }, 'ZONE_UNKNOWN', "fleet 'b': timeZone: "],
+    [{ fleet: 'b', store: 'memory:', autoMigrate: 'no' }, 'OPTION_INVALID', 'neither true nor false'],
+    [{ fleet: 'b', store: 'memory:', synchronize: false }, 'OPTION_INVALID', 'Did you mean autoMigrate?'],
+    [
+      { fleet: 'b', store: createMemoryStore({ fleet: 'b' }), autoMigrate: false },
+      'OPTION_INVALID',
+      'give autoMigrate to what makes it',
+    ],
     [{ fleet: 'b', store: 'memory:', lease: '10ms' }, 'OPTION_INVALID', 'lease'],
     [{ fleet: 'b', store: 'memory:', maxRuns: 0 }, 'OPTION_INVALID', 'maxRuns'],
     [{ fleet: 'b', store: 'memory:', service: 'a:b' }, 'OPTION_INVALID', 'has a colon'],
@@ -198,6 +208,29 @@ describe('the options of a fleet', () => {
 
 describe('createFleet', () => {
   afterEach(() => vi.unstubAllEnvs())
+
+  it('makes no table where autoMigrate is off: it waits, and says which command is missing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleetcron-'))
+    const store = `sqlite:${join(folder, 'ledger.db')}`
+    const options = { fleet: 'b', service: 's', store, nodeLabel: 'n' }
+    let heard: (error: unknown) => void = () => {}
+    const said = new Promise((resolve) => {
+      heard = resolve
+    })
+    const logger = { ...silent, error: (_: string, facts?: Readonly<Record<string, unknown>>) => heard(facts?.error) }
+    const waiting = createFleet({ ...options, autoMigrate: false, logger })
+    try {
+      const started = waiting.start()
+      expect(await said).toContain(`run fleetcron migrate --store ${store}`)
+      const other = createFleet({ ...options, logger: false })
+      await other.start()
+      await other.stop()
+      await started
+    } finally {
+      await waiting.stop()
+      rmSync(folder, { recursive: true })
+    }
+  })
 
   it('reads FLEETCRON_STORE and package.json where nothing else is said', () => {
     expect(() => createFleet({ fleet: 'b' })).toThrow('has no store')

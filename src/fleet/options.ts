@@ -22,6 +22,11 @@ export interface FleetOptions {
   readonly fleet: string
   /** A URL (`sqlite:./ledger.db`, `memory:`) or a store. Left out, the variable FLEETCRON_STORE names it. */
   readonly store?: string | Store | undefined
+  /**
+   * Whether a start makes or upgrades the tables of a store that is named by a URL. False: it only verifies them, and says which
+   * command is missing (`fleetcron migrate`). Default true.
+   */
+  readonly autoMigrate?: boolean
   /** The business database, for `run.once`: what an adapter such as `sqlite(database)` gives. */
   // biome-ignore lint/suspicious/noExplicitAny: any adapter's transaction type is welcome here; `Register` types the runs.
   readonly effects?: Effects<any>
@@ -55,6 +60,7 @@ export interface FleetOptions {
 export interface ResolvedFleet {
   readonly fleet: string
   readonly store: string | Store
+  readonly autoMigrate: boolean
   readonly effects: Effects | null
   readonly service: string
   readonly serviceDefaulted: boolean
@@ -70,11 +76,18 @@ export interface ResolvedFleet {
 }
 
 /** A fleet's defaults, once. */
-export const FLEET_DEFAULTS = { leaseMs: 10_000, maxRuns: 100, retentionMs: 90 * 86_400_000, attends: true } as const
+export const FLEET_DEFAULTS = {
+  leaseMs: 10_000,
+  maxRuns: 100,
+  retentionMs: 90 * 86_400_000,
+  attends: true,
+  autoMigrate: true,
+} as const
 
 export const FLEET_KEYS = [
   'fleet',
   'store',
+  'autoMigrate',
   'effects',
   'service',
   'nodeLabel',
@@ -110,6 +123,9 @@ export const FOREIGN_FLEET_KEYS: Readonly<Record<string, string>> = {
   deleteAfter: 'retention',
   leaseMs: 'lease',
   app: 'service',
+  migrate: 'autoMigrate',
+  synchronize: 'autoMigrate',
+  migrationsRun: 'autoMigrate',
   label: 'nodeLabel',
   nodeId: 'nodeLabel',
   version: 'release',
@@ -124,11 +140,13 @@ export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: 
   refuseUnknown('fleet options', input, FLEET_KEYS, FOREIGN_FLEET_KEYS)
   const fleet = textOf('fleet', input.fleet, 100)
   const what = (option: string) => `fleet '${fleet}': ${option}`
+  const store = storeOf(fleet, input, around.storeVariable)
   const { lease, maxRuns, attends, nodeLabel, release, timeZone, logger } = input
   if (timeZone !== undefined) naming(what('timeZone'), () => intlZones(timeZone))
   return {
     fleet,
-    store: storeOf(fleet, input, around.storeVariable),
+    store,
+    autoMigrate: autoMigrateOf(what('autoMigrate'), input.autoMigrate, store),
     effects: effectsOf(what('effects'), input.effects),
     service: serviceOf(what('service'), input.service, around.packageName),
     serviceDefaulted: input.service === undefined,
@@ -165,6 +183,15 @@ function storeOf(fleet: string, input: FleetOptions, variable: string | undefine
       ? `\`store\` is ${store === '' ? 'empty' : 'undefined'}. Is the variable set that it is read from?`
       : 'pass `store`, or set FLEETCRON_STORE.'
   throw new FleetcronError('STORE_MISSING', `fleet '${fleet}' has no store: ${asked}`)
+}
+
+function autoMigrateOf(what: string, value: unknown, store: string | Store): boolean {
+  if (value === undefined) return FLEET_DEFAULTS.autoMigrate
+  if (typeof store === 'string') return flag(what, value)
+  throw optionInvalid(
+    what,
+    'the store is an object of your own: give autoMigrate to what makes it, and leave it out here.',
+  )
 }
 
 function effectsOf(what: string, effects: FleetOptions['effects']): Effects | null {
