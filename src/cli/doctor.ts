@@ -4,6 +4,7 @@ import { allJobs, throwIfNobody } from './find.js'
 import { examine, type Facts, type Finding } from './findings.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
 import { printJson, type Terminal } from './terminal.js'
+import { pokedRuns } from './unpoked.js'
 
 const EXAMPLE = `
 Example:
@@ -43,6 +44,7 @@ async function look(ledger: OpenLedger, terminal: Terminal): Promise<Facts> {
     nodes,
     jobs,
     unreadable: await unreadableOf(ledger, nodes),
+    poked: await pokedRuns(ledger.store, jobs),
   }
 }
 

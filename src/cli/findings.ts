@@ -1,5 +1,6 @@
 import type { Aggregate, Run } from '../ledger/types.js'
 import type { NodeRow, StoreInfo, Unreadable } from '../store/port.js'
+import { type Poked, unpoked } from './unpoked.js'
 import { nodeState } from './views.js'
 
 /** What a fleet looks like from outside at one moment; instants are the store's. */
@@ -12,6 +13,7 @@ export interface Facts {
   readonly nodes: readonly NodeRow[]
   readonly jobs: readonly Aggregate[]
   readonly unreadable: readonly Unreadable[]
+  readonly poked: Poked
 }
 
 export interface Finding {
@@ -51,6 +53,7 @@ export function examine(facts: Facts): Finding[] {
     leases,
     handlers,
     failing,
+    ({ poked }: Facts) => unpoked(poked),
   ]
   const all = looks.flatMap((look) => look(facts))
   return [...all.filter(({ grave }) => grave), ...all.filter(({ grave }) => !grave)]

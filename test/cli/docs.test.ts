@@ -38,7 +38,8 @@ describe('docs/cli.md', () => {
   })
 
   it('names every finding of the doctor, and no other', () => {
-    const source = readFileSync(join(import.meta.dirname, '../../src/cli/findings.ts'), 'utf8')
+    const files = ['findings.ts', 'unpoked.ts'].map((name) => join(import.meta.dirname, '../../src/cli', name))
+    const source = files.map((file) => readFileSync(file, 'utf8')).join('\n')
     const found = new Set([...source.matchAll(/finding: '([a-z-]+)'/g)].map(([, name]) => name))
     const [, table = ''] = /## What the doctor looks for\n([\s\S]*?)\n## /.exec(page) ?? []
     expect([...table.matchAll(/^\| `([a-z-]+)` /gm)].map(([, name]) => name).sort()).toEqual([...found].sort())

@@ -32,6 +32,15 @@ function held(session: string, over: Partial<Run> = {}): Run {
   return { ...granted(queued(JOB, 'k'), { session, attemptId: 'a', token: 1, at: START }), ...over }
 }
 
+/** A run that the fleet started when a minute had passed, and one that was poked. */
+function late(over: Partial<Run> = {}): Run {
+  return { ...held('s-web1'), place: false, scheduledAt: START, readyAt: START + MINUTE, state: 'succeeded', ...over }
+}
+
+function poked(): Run {
+  return late({ readyAt: 0 })
+}
+
 function facts(over: Partial<Facts> = {}): Facts {
   return {
     info: { kind: 'sqlite', grade: 'correct', remark: null, incarnation: 'i' },
@@ -41,6 +50,7 @@ function facts(over: Partial<Facts> = {}): Facts {
     nodes: [node('web1')],
     jobs: [job()],
     unreadable: [],
+    poked: new Map(),
     ...over,
   }
 }
@@ -183,6 +193,29 @@ describe('what the doctor finds', () => {
       [['failing', false]],
       /failed 3 times in a row/,
     ],
+    [
+      'a job that nobody pokes',
+      facts({ poked: new Map([[JOB, [late(), late({ cause: 'manual', readyAt: 0 }), late(), late(), poked()]]]) }),
+      [['unpoked', false]],
+      /Nobody pokes job 'billing:invoices': its last 3 runs were started by the fleet itself, 60 s after the instant\./,
+    ],
+    [
+      'a job whose only run nobody poked',
+      facts({ poked: new Map([[JOB, [late()]]]) }),
+      [['unpoked', false]],
+      /its only run of late was started/,
+    ],
+    [
+      'nothing where pokes come, but for a few, or nothing tells yet',
+      facts({
+        poked: new Map([
+          [JOB, [late({ attempt: 0, state: 'queued' }), late(), poked(), late()]],
+          ['billing:other', [late({ attempt: 2 }), late({ cause: 'catch-up' })]],
+        ]),
+      }),
+      [],
+      /^$/,
+    ],
   ])('%s', (_, given, expected, sentence) => {
     const found = examine(given)
     expect(found.map(({ finding, grave }) => [finding, grave])).toEqual(expected)
@@ -236,6 +269,15 @@ describe('fleetcron doctor', () => {
       { finding: 'unreadable', grave: true },
       { finding: 'zone-data', grave: false },
     ])
+  })
+
+  it('looks at the runs of jobs that are poked', async () => {
+    const job = 'billing:poked'
+    await ledger.job(job, { definition: stored({ content: { ...noTimeout, pokeGraceMs: MINUTE } }) })
+    const session = await ledger.node('web2', { manifest: { [JOB]: 'hash-1', [job]: 'hash-1' } })
+    await ledger.running(session, job, '2026-11-29T00:00', { readyAt: ledger.now + MINUTE })
+    const { out } = await doctor('--json')
+    expect(JSON.parse(out).findings).toMatchObject([{ finding: 'unpoked', what: expect.stringContaining(job) }])
   })
 
   it('ends with 75 where the store is away', async () => {
