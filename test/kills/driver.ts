@@ -23,8 +23,10 @@ export async function playRound({ kills, folder, database, script }: KillRound):
   const business = await openBusiness(where)
   let going: Going | null = null
   let dying: Unit | null = null
+  // By the charge alone: it may be heard of before the line in which its sender says what it does.
+  const toKill = new Set(units.filter(({ point }) => point === 'provider-committed').map(({ key }) => key))
   const charged = (reference: string) => {
-    if (dying?.point === 'provider-committed' && dying.key === reference) going?.kill()
+    if (toKill.delete(reference)) going?.kill()
   }
   const provider = await Provider.start({ file: books.provider, keepMs: 3_600_000, charged })
   const spares = new Spares(script, { database: where, provider: provider.url, kills })
