@@ -11,12 +11,31 @@ import type { Fleet } from '../fleet/fleet.js'
 export async function fleetOfApp(path: string): Promise<Fleet> {
   const exported = await load(path)
   const found = exported.fleet ?? unwrapped(exported.default)
+  throwIfNest(path, [found, ...Object.values(exported), ...Object.values(Object(exported.default))])
   const fleet: unknown = typeof found === 'function' ? await found() : found
-  if (typeof fleet === 'object' && fleet !== null && BOOT in fleet) return fleet as unknown as Fleet
+  if (isFleet(fleet)) return fleet
   throw new FleetcronError(
     'OPTION_INVALID',
     `The module ${path} has no fleet: export what createFleet gives as \`fleet\` or as the default, and leave start() to this command.`,
   )
+}
+
+/** A NestJS application makes its fleet itself, and closes its context: it is a door of its own. */
+function throwIfNest(path: string, exported: readonly unknown[]): void {
+  const { hasMetadata } = Reflect as { hasMetadata?: (key: string, target: object) => boolean }
+  const isModule = (value: unknown) =>
+    typeof value === 'function' && MODULE_KEYS.some((key) => hasMetadata?.(key, value) === true)
+  if (!exported.some(isModule) || exported.some(isFleet)) return
+  throw new FleetcronError(
+    'OPTION_INVALID',
+    `The module ${path} exports a module of NestJS and no fleet: write a script of one line, runFleetJob(AppModule, process.argv.slice(2)) of fleetcron/nest, and let the platform start that.`,
+  )
+}
+
+const MODULE_KEYS = ['imports', 'providers', 'controllers', 'exports']
+
+function isFleet(value: unknown): value is Fleet {
+  return typeof value === 'object' && value !== null && BOOT in value
 }
 
 /** A module in CommonJS is the default of what an import gives. */

@@ -23,3 +23,8 @@ export { BOOT }
 export function setBoot(fleet: object, boot: Partial<Boot>): void {
   Object.assign((fleet as Partial<Booting>)[BOOT] ?? {}, boot)
 }
+
+/** The one job that the process is there for; null: whatever the application declares. */
+export function onlyJob(fleet: object): string | null {
+  return (fleet as Partial<Booting>)[BOOT]?.only ?? null
+}

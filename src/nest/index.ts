@@ -21,4 +21,5 @@ export type {
   ModuleDefaults,
 } from './options.js'
 export { Run } from './run.js'
+export { type RunFleetJobOptions, runFleetJob } from './run-fleet-job.js'
 export { InjectEffects, InjectFleet } from './tokens.js'

@@ -10,7 +10,7 @@ import { DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
 import { SchedulerRegistry } from '@nestjs/schedule'
 import type { Effects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
-import { setBoot } from '../fleet/boot.js'
+import { onlyJob, setBoot } from '../fleet/boot.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { Declarer } from './declarer.js'
 import { findDeclared } from './explorer.js'
@@ -112,7 +112,8 @@ export class FleetSetup implements OnModuleInit, OnApplicationBootstrap, BeforeA
   applicationIsUp(): void {
     setBoot(this.fleet, { goesOn: false })
     this.declarer.letHandlersGo()
-    this.timers.mount()
+    // A process that is there for one job of the fleet leaves what runs on every node to the nodes.
+    if (onlyJob(this.fleet) === null) this.timers.mount()
   }
 
   /** Runs of timers have effects: the tables are made first. A database that is away keeps nobody from starting. */

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+import { parseDuration } from '../duration.js'
+import { FleetcronError } from '../errors.js'
+import { DUE_DEFAULTS, type DueRequest } from './due.js'
+
+const OPTIONS = {
+  occurrence: { type: 'string' },
+  early: { type: 'string' },
+  patience: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+const USAGE = 'write <job> [--occurrence <label>] [--early 60s] [--patience 60s] [--json]'
+
+/**
+ * What follows the script's name on a command line: `['daily-invoices', '--early', '60s']`.
+ *
+ * @throws FleetcronError `OPTION_INVALID`
+ */
+export function dueRequest(argv: readonly string[]): DueRequest & { readonly json: boolean } {
+  const { values, positionals } = parsed(argv)
+  const [job, second] = positionals
+  if (job === undefined) throw invalid('it names no job')
+  if (second !== undefined) throw invalid(`it names '${job}' and '${second}', and one job is run`)
+  const { occurrence = null, early, patience, json } = values
+  return {
+    job,
+    occurrence,
+    earlyMs: early === undefined ? DUE_DEFAULTS.earlyMs : parseDuration(early, '--early'),
+    patienceMs: patience === undefined ? DUE_DEFAULTS.patienceMs : parseDuration(patience, '--patience'),
+    json,
+  }
+}
+
+function parsed(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split('. ')
+    throw invalid(sentence.replace(/\.$/, ''))
+  }
+}
+
+function invalid(why: string): FleetcronError {
+  return new FleetcronError('OPTION_INVALID', `The command line is not right: ${why}; ${USAGE}.`)
+}

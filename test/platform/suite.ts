@@ -1,0 +1,51 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { begun, type Door, Platform } from './platform.js'
+
+/** What a platform does to processes, on any store: it fires twice, and it kills. */
+export function firesTwiceAndKills(
+  name: string,
+  makeDoor: () => Promise<Door>,
+  ledger: () => string | undefined,
+): void {
+  describe(name, () => {
+    let door: Door
+    let platform: Platform
+    beforeAll(async () => {
+      door = await makeDoor()
+    })
+    afterAll(() => door.command.remove())
+    beforeEach(() => {
+      platform = new Platform(door, ledger())
+    })
+    afterEach(() => platform.remove())
+
+    it('early: the occurrence is waited for, and nothing else is run', async () => {
+      const { code, runs } = await platform.fired('often')
+      expect({ code, states: runs.map(({ state }) => state) }).toEqual({ code: 0, states: ['succeeded'] })
+      expect(platform.worked()).toEqual([runs[0]?.key])
+    })
+
+    it('twice at once: the occurrence has one run, and both are told how it ended', async () => {
+      const both = await Promise.all([platform.fired('often'), platform.fired('often')])
+      expect(both.map(({ code }) => code)).toEqual([0, 0])
+      const keys = platform.worked()
+      expect(new Set(keys).size).toBe(keys.length)
+      for (const { runs } of both) {
+        expect(runs.length).toBeGreaterThan(0)
+        expect(runs.every(({ key, state }) => state === 'succeeded' && keys.includes(key))).toBe(true)
+      }
+    })
+
+    it('killed in the middle: the next start does the work', async () => {
+      const first = platform.start('deadly')
+      await begun(first)
+      const [key] = platform.worked().map((line) => line.replace('begun ', ''))
+      first.child.kill('SIGKILL')
+      expect((await first.ended).code).toBeNull()
+      const second = await platform.fired('deadly', '--early', '0s')
+      expect(second.runs).toContainEqual(expect.objectContaining({ key, state: 'succeeded', attempt: 2 }))
+      expect(platform.worked().filter((line) => line === key)).toHaveLength(1)
+      expect(second.code).toBe(0)
+    })
+  })
+}
