@@ -29,6 +29,7 @@ const WITHOUT_PEERS = [
   'fleetcron/postgres',
   'fleetcron/mysql',
   'fleetcron/redis',
+  'fleetcron/http',
 ]
 
 describe('the package as it is installed', () => {

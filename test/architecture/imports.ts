@@ -32,7 +32,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   platform: { any: [...BASE, 'schedule', 'ledger', 'fleet'] },
   nest: { any: [...CORE, 'platform'] },
   cli: { any: [...CORE, 'platform', 'store/*', 'effect/*', 'effect/resolve'] },
-  http: { any: CORE },
+  http: { any: [...CORE, 'platform'] },
   bullmq: { any: CORE },
   dashboard: { any: CORE },
   testing: { any: [...CORE, 'store/*', 'effect/*'] },

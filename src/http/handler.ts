@@ -1,0 +1,161 @@
+import { parseDuration } from '../duration.js'
+import { FleetcronError } from '../errors.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { NONCE } from '../fleet/request-id.js'
+import { isLive } from '../ledger/index.js'
+import type { Run } from '../ledger/types.js'
+import { runView } from '../platform/run-view.js'
+import { type Admitted, applicantOf } from './admission.js'
+import { type Asked, askedOf, bodyOf } from './body.js'
+import { type HttpOptions, type ResolvedHttp, resolveHttp } from './options.js'
+import { jsonResponse, Problem, problemOf, problemResponse } from './problem.js'
+import { runId, runOf } from './run-id.js'
+
+/** Answers requests; `path` is where its routes begin. Never rejects. */
+export interface HttpHandler {
+  (request: Request): Promise<Response>
+  readonly path: string
+}
+
+/**
+ * Makes the HTTP door of a fleet: `POST <path>/jobs/:name/runs` and `GET <path>/runs/:id`, for whoever signs or has a token.
+ *
+ * @example
+ * const handler = createHttpHandler(fleet, { secrets: [process.env.FLEET_SECRET] })
+ * createServer(toNodeHandler(handler)).listen(3000)
+ * @throws FleetcronError `OPTION_INVALID`, also where no secret and no token is given
+ */
+export function createHttpHandler(fleet: Fleet, options: HttpOptions): HttpHandler {
+  const door = resolveHttp(options)
+  const answer = async (request: Request) => {
+    try {
+      return await new Visit(door, fleet, request).answer()
+    } catch (error) {
+      return problemResponse(problemOf(error, door.log))
+    }
+  }
+  return Object.assign(answer, { path: door.path })
+}
+
+const KEY = /^[!-~]{1,255}$/
+
+/** One request: who asks, then what for. */
+class Visit {
+  private readonly url: URL
+
+  constructor(
+    private readonly door: ResolvedHttp,
+    private readonly fleet: Fleet,
+    private readonly request: Request,
+  ) {
+    this.url = new URL(request.url)
+  }
+
+  async answer(): Promise<Response> {
+    const { pathname, search } = this.url
+    const applicant = applicantOf(this.door, this.request, pathname + search)
+    const body = await bodyOf(this.request)
+    // Whoever is not let in learns nothing, not even whether there is such a path.
+    const admitted = applicant.admit(body)
+    const [kind = '', name = '', last, ...rest] = this.words()
+    if (kind === 'jobs' && last === 'runs' && rest.length === 0) {
+      this.allow('POST')
+      return this.start(name, admitted, askedOf(body))
+    }
+    if (kind === 'runs' && last === undefined) {
+      this.allow('GET')
+      return this.show(name)
+    }
+    throw pathUnknown(this.door.path)
+  }
+
+  private words(): string[] {
+    const { path } = this.door
+    if (!this.url.pathname.startsWith(`${path}/`)) throw pathUnknown(path)
+    try {
+      return this.url.pathname
+        .slice(path.length + 1)
+        .split('/')
+        .map(decodeURIComponent)
+    } catch {
+      throw pathUnknown(path)
+    }
+  }
+
+  private allow(method: string): void {
+    if (this.request.method === method) return
+    throw new Problem(405, 'METHOD_UNKNOWN', `This path is asked by ${method}.`, { allow: method })
+  }
+
+  private async start(job: string, admitted: Admitted, asked: Asked): Promise<Response> {
+    if (this.door.jobs !== null && !this.door.jobs.has(job)) throw jobUnknown(job)
+    const waitMs = this.waitMs()
+    try {
+      const run =
+        asked.occurrence === undefined
+          ? await this.trigger(job, admitted, asked.data)
+          : await this.poke(job, asked.occurrence)
+      return run === null ? new Response(null, { status: 204 }) : this.answerRun(run, waitMs)
+    } catch (error) {
+      // The fleet's own words may name other jobs.
+      throw error instanceof FleetcronError && error.code === 'JOB_UNKNOWN' ? jobUnknown(job) : error
+    }
+  }
+
+  private trigger(job: string, { by, key, nonce }: Admitted, data: unknown): Promise<Run> {
+    if (key === null && nonce === null) {
+      const message = 'A run of its own needs an Idempotency-Key, so that a repeat of the request starts nothing twice.'
+      throw new Problem(400, 'KEY_MISSING', message)
+    }
+    if (key !== null && !KEY.test(key)) {
+      throw new Problem(400, 'OPTION_INVALID', 'An Idempotency-Key has 1 to 255 visible ASCII characters.')
+    }
+    const keys = { ...(key === null ? {} : { key }), ...(nonce === null ? {} : { [NONCE]: nonce }) }
+    return this.fleet.trigger(job, { data, by: `http (${by})`, ...keys })
+  }
+
+  /** What became of the occurrence; null: `due`, and none has been due yet. */
+  private async poke(job: string, key: string): Promise<Run | null> {
+    const runs = await this.fleet.poke(job)
+    if (key === 'due') return runs[0] ?? null
+    const run = runs.find((one) => one.key === key) ?? (await this.fleet.occurrence(job, key))
+    if (run !== null) return run
+    const message = `Nothing is decided about occurrence '${key}': it is not due yet, none of the schedule's, or pruned.`
+    throw new Problem(404, 'OCCURRENCE_UNKNOWN', message)
+  }
+
+  private async show(id: string): Promise<Response> {
+    const ref = runOf(id)
+    if (ref === null)
+      throw new Problem(404, 'RUN_UNKNOWN', 'There is no such run: take its address from where it was started.')
+    const run = await this.fleet.finished(ref, { within: this.waitMs() })
+    return jsonResponse(200, view(run))
+  }
+
+  /** 200 with a run that has ended, 202 with one that has not. */
+  private async answerRun(started: Run, waitMs: number): Promise<Response> {
+    const run = waitMs > 0 && isLive(started.state) ? await this.fleet.finished(started, { within: waitMs }) : started
+    const location = `${this.door.path}/runs/${runId(run)}`
+    return jsonResponse(isLive(run.state) ? 202 : 200, view(run), { location })
+  }
+
+  private waitMs(): number {
+    const text = this.url.searchParams.get('wait')
+    if (text === null) return 0
+    return Math.min(this.door.longestWaitMs, parseDuration(text, 'wait'))
+  }
+}
+
+/** A run as the command line shows it, with its id; an error's stack stays inside. */
+function view(run: Run) {
+  const { error, ...rest } = runView(run)
+  return { id: runId(run), ...rest, error: error && { name: error.name, message: error.message } }
+}
+
+function jobUnknown(job: string): Problem {
+  return new Problem(404, 'JOB_UNKNOWN', `There is no job '${job}' to be started here.`)
+}
+
+function pathUnknown(path: string): Problem {
+  return new Problem(404, 'PATH_UNKNOWN', `There are POST ${path}/jobs/:name/runs and GET ${path}/runs/:id.`)
+}

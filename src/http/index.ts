@@ -1,0 +1,6 @@
+export { type HttpDoor, httpDoor } from './door.js'
+export { createHttpHandler, type HttpHandler } from './handler.js'
+export { type NodeHandler, toNodeHandler } from './node.js'
+export type { HttpOptions, Live } from './options.js'
+export { HTTP_CODES, type HttpCode } from './problem.js'
+export { type SignRequestInput, signRequest } from './signature.js'
