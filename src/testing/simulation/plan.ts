@@ -4,6 +4,7 @@ import type { Act } from './acts.js'
 import { planActs } from './acts.js'
 import { randomDefinition, type Setting } from './definitions.js'
 import { type HandlerPlan, randomHandler } from './handler-plan.js'
+import { type PokePlan, randomPokes, withPokes } from './pokers.js'
 import { CHANGES, offsetAt, SKEWS, ZONES } from './zones.js'
 
 /** Kinds of trouble. A seed has some of them: where one is absent the checkers can be strict about what it excuses. */
@@ -44,6 +45,7 @@ export interface JobPlan {
   /** By release; null: the release does not carry the job. */
   readonly releases: readonly (Definition | null)[]
   readonly handler: HandlerPlan
+  readonly pokes: PokePlan | null
 }
 
 /**
@@ -149,5 +151,6 @@ function jobPlan(
     all.push(isLeftOut ? null : keeps ? before : randomDefinition(random, setting, often, before))
   }
   const handler = randomHandler(random, families.has('handlers'), setting.pace)
-  return { id: `j${index + 1}`, releases: all, handler }
+  const pokes = randomPokes(random.fork(`pokes/${index}`), setting.pace)
+  return { id: `j${index + 1}`, releases: withPokes(all, pokes), handler, pokes }
 }

@@ -4,6 +4,7 @@ import { Checkers } from './checkers/index.js'
 import type { Observation } from './observations.js'
 import { Operator } from './operator.js'
 import { type Plan, planOf } from './plan.js'
+import { startPokers } from './pokers.js'
 import { traceLine } from './trace.js'
 import { World } from './world.js'
 
@@ -60,6 +61,7 @@ async function play(world: World, plan: Plan, occurrences: () => number): Promis
   }
   for (const act of plan.acts) clock.at(plan.start + act.at, () => perform(world, operator, act))
   clock.at(plan.start + plan.chaosMs, () => calm(world, operator))
+  startPokers(world)
   try {
     const end = plan.start + plan.chaosMs + plan.calmMs
     await clock.run(end, EVENTS_MOST)
