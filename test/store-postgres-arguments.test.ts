@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { attend } from '../src/store/postgres/attend.js'
 import { beat } from '../src/store/postgres/beat.js'
-import type { Arguments } from '../src/store/postgres/calls.js'
+import type { Arguments } from '../src/store/postgres/server.js'
 import { columns, literal, separatorsFor } from '../src/store/postgres/columns.js'
 import { commit } from '../src/store/postgres/commit.js'
 import type { Ledger } from '../src/store/postgres/ledger.js'
@@ -33,7 +33,7 @@ describe('the arguments of a statement', () => {
       if (called === name) sent = Object.keys(args)
       return Promise.reject(new Error('far enough'))
     }
-    const ledger = { calls: { call, statementMs: 1 }, line: { call, tell: () => {} }, fleet: 'f', gate: 0n }
+    const ledger = { server: { call, statementMs: 1 }, line: { call, tell: () => {} }, fleet: 'f', gate: 0n }
     await expect(act(ledger as unknown as Ledger)).rejects.toThrow('far enough')
     expect(sent).toEqual(parameters)
   })

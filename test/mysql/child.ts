@@ -1,6 +1,6 @@
-import { Calls } from '../../src/store/mysql/calls.js'
 import { createMysqlStore } from '../../src/store/mysql/index.js'
 import { migrate, STEPS } from '../../src/store/mysql/schema.js'
+import { Server } from '../../src/store/mysql/server.js'
 import { change, creation, fresh, queued } from '../../src/testing/store/builders.js'
 import { TestSession } from '../postgres/session.js'
 import { poolOf } from './place.js'
@@ -27,10 +27,10 @@ export async function main([command, url = '', prefix = '']: readonly string[]):
       return store.close()
     }
     case 'upgrade': {
-      const calls = new Calls({ pool, prefix, place: 'here', statementMs: 60_000 })
+      const server = new Server({ pool, prefix, place: 'here', statementMs: 60_000 })
       await toldToGo()
       const later = ['ALTER TABLE fleetcron_job ADD COLUMN note VARBINARY(16) NULL']
-      await migrate(calls, { autoMigrate: true, steps: [...STEPS, later] })
+      await migrate(server, { autoMigrate: true, steps: [...STEPS, later] })
       say('upgraded')
       return pool.end()
     }

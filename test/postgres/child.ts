@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { Calls } from '../../src/store/postgres/calls.js'
 import { createPostgresStore } from '../../src/store/postgres/index.js'
 import { quotedSchema } from '../../src/store/postgres/names.js'
 import { migrate, STEPS } from '../../src/store/postgres/schema.js'
+import { Server } from '../../src/store/postgres/server.js'
 import { change, creation, fresh, queued } from '../../src/testing/store/builders.js'
 import { TestSession } from './session.js'
 
@@ -28,9 +28,9 @@ export async function main([command, url = '', schema = '']: readonly string[]):
       return store.close()
     }
     case 'upgrade': {
-      const calls = new Calls({ pool, schema: quotedSchema(schema), place: 'here', statementMs: 5_000 })
+      const server = new Server({ pool, schema: quotedSchema(schema), place: 'here', statementMs: 5_000 })
       await toldToGo()
-      await migrate(calls, {
+      await migrate(server, {
         schema,
         autoMigrate: true,
         steps: [...STEPS, 'ALTER TABLE fleetcron.job ADD COLUMN note text;'],

@@ -1,10 +1,10 @@
 import type { Aggregate, Lane, Run } from '../../ledger/types.js'
 import type { Unreadable } from '../port.js'
 import { readOr } from '../readable.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { columnKey, name, nameColumn, named, namedAll } from './literal.js'
 import { aggregateOf, bytesAt, integerAt, jobNameOf, numberAt, type Row, runOf, textAt, textOrNullAt } from './rows.js'
+import type { Rows } from './server.js'
 import { AGGREGATES, LETTERS, WAITING } from './shared-statements.js'
 
 /** A job as one statement saw it; the rows are read when all of them are there. */
@@ -75,17 +75,17 @@ export async function wholeByKey(ledger: Ledger, keys: readonly string[]): Promi
 }
 
 async function seenByKey(ledger: Ledger, asked: Asked): Promise<Map<string, Seen>> {
-  const { rows } = await ledger.calls.read([aggregatesSql(ledger, asked)])
+  const { rows } = await ledger.server.read([aggregatesSql(ledger, asked)])
   return jobsSeen(rows[0] ?? [])
 }
 
 /** Jobs with the runs of their places and of the lanes asked for. */
-function aggregatesSql({ calls, fleet }: Ledger, asked: Asked): string {
+function aggregatesSql({ server, fleet }: Ledger, asked: Asked): string {
   const common = { fleet: name(fleet), jobs: namedAll(asked.keys()) }
   const waiting = [...asked].flatMap(([key, lanes]) =>
-    [...lanes].map((lane) => calls.sql(WAITING, { ...common, job: named(key), lane })),
+    [...lanes].map((lane) => server.sql(WAITING, { ...common, job: named(key), lane })),
   )
-  return calls.sql(AGGREGATES, common) + waiting.join('')
+  return server.sql(AGGREGATES, common) + waiting.join('')
 }
 
 /** What was seen, in order, as aggregates; and the jobs of which a row cannot be read. */

@@ -13,10 +13,10 @@ import {
   DUE,
   DUE_OF_ALL,
 } from './attend-statements.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { columnKey, compareKeys, name, named, nameKey, names, Sql } from './literal.js'
 import { bytesAt, integerAt, numberAt, textAt } from './rows.js'
+import type { Rows } from './server.js'
 import {
   ANY_TIME,
   helloParameters,
@@ -82,30 +82,30 @@ async function look(
   query: AttendQuery,
   mark: Mark,
 ): Promise<{ rows: Rows; self: Self }> {
-  const { calls } = ledger
+  const { server } = ledger
   const { hello } = query
   const about = { ...sessionParameters(ledger, session), ...(hello && helloParameters(session, hello)) }
   const reading = lookSql(ledger, session, query, mark)
-  let writing = [calls.sql(hello ? ATTEND_HELLO : ATTEND_RENEW, about)]
+  let writing = [server.sql(hello ? ATTEND_HELLO : ATTEND_RENEW, about)]
   for (;;) {
-    const rows = await calls.writeThenRead(writing, reading)
+    const rows = await server.writeThenRead(writing, reading)
     const self = selfOf(rows)
     const overdue = rows.filter((row) => textAt(row, 0) === 'x').map((row) => named(columnKey(bytesAt(row, 1))))
-    if (overdue.length > 0) writing = overdue.map((each) => calls.sql(ATTEND_MARK, { ...about, session: each }))
-    else if (hello && !self.known) writing = [calls.sql(ATTEND_BEGIN, about)]
+    if (overdue.length > 0) writing = overdue.map((each) => server.sql(ATTEND_MARK, { ...about, session: each }))
+    else if (hello && !self.known) writing = [server.sql(ATTEND_BEGIN, about)]
     else return { rows, self }
   }
 }
 
 function lookSql(ledger: Ledger, session: SessionRef, query: AttendQuery, mark: Mark): string {
-  const { calls } = ledger
+  const { server } = ledger
   const about = sessionParameters(ledger, session)
   const mask = maskOf(query.buckets)
   const { services } = query
   const othersAfter = new Sql(`${CLOCK} - ${Math.ceil(query.graceMs)}`)
   const [afterAt, afterJob] = 'due' in mark ? mark.due : [ANY_TIME, '']
   const dueOf = (service: string) =>
-    calls.sql(DUE, {
+    server.sql(DUE, {
       ...about,
       service: name(service),
       after_at: afterAt,
@@ -118,14 +118,14 @@ function lookSql(ledger: Ledger, session: SessionRef, query: AttendQuery, mark: 
   const [first] = parts
   const due =
     parts.length > 1
-      ? calls.sql(DUE_OF_ALL, { parts: new Sql(parts.join(' UNION ALL ')), wanted: query.limit + 1 })
+      ? server.sql(DUE_OF_ALL, { parts: new Sql(parts.join(' UNION ALL ')), wanted: query.limit + 1 })
       : first
   return [
-    calls.sql(SELF, about),
-    calls.sql(ATTEND_OVERDUE, about),
+    server.sql(SELF, about),
+    server.sql(ATTEND_OVERDUE, about),
     waitParts(ledger, session, { services, mask, after: new Sql(CLOCK), othersAfter }),
-    calls.sql(ATTEND_ENDED, about),
-    due === undefined ? '' : calls.sql(ATTEND_DUE, { ...about, page: new Sql(due) }),
+    server.sql(ATTEND_ENDED, about),
+    due === undefined ? '' : server.sql(ATTEND_DUE, { ...about, page: new Sql(due) }),
   ].join('')
 }
 
@@ -159,9 +159,9 @@ async function page(
 
 /** Jobs with runs of ended sessions, by the keys of their names. */
 async function toRecover(ledger: Ledger, query: AttendQuery, after: string, wanted: number): Promise<string[]> {
-  const { calls, fleet } = ledger
+  const { server, fleet } = ledger
   const about = { fleet: name(fleet), recovered: named(after), services: names(query.services), wanted }
-  const { rows } = await calls.read([calls.sql(ATTEND_RECOVER, about)])
+  const { rows } = await server.read([server.sql(ATTEND_RECOVER, about)])
   return (rows[0] ?? []).map((row) => columnKey(bytesAt(row, 0)))
 }
 

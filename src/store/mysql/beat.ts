@@ -3,10 +3,10 @@ import type { Beat, BeatReply, SessionRef } from '../port.js'
 import { parseRow, readOr } from '../readable.js'
 import { SEEN_MS } from '../retention.js'
 import { BEAT_END, BEAT_MADE, BEAT_NODES, BEAT_RENEW, BEAT_RUNNING } from './attend-statements.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { columnKey, nameColumn, nameKey, names } from './literal.js'
 import { bytesAt, integerAt, type Row, runOf, summaryOf, textAt, textOrNullAt } from './rows.js'
+import type { Rows } from './server.js'
 import { ANY_TIME, maskOf, selfOf, sessionParameters, waitParts, waitsOf } from './sessions.js'
 import { SELF } from './shared-statements.js'
 
@@ -15,7 +15,7 @@ const SHARE_OF_LEASE = 3
 
 /** One message, on the connection that beats have to themselves. */
 export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Promise<BeatReply> {
-  const { calls, line, identity } = ledger
+  const { server, line, identity } = ledger
   const about = {
     ...sessionParameters(ledger, session),
     room: sent.room,
@@ -24,16 +24,16 @@ export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Pro
   }
   const mask = maskOf(sent.buckets)
   const read = [
-    calls.sql(SELF, about),
-    calls.sql(BEAT_MADE, { meta: `${calls.prefix}meta` }),
+    server.sql(SELF, about),
+    server.sql(BEAT_MADE, { meta: `${server.prefix}meta` }),
     waitParts(ledger, session, { services: sent.services, mask, after: ANY_TIME, othersAfter: ANY_TIME }),
-    calls.sql(BEAT_RUNNING, about),
-    calls.sql(BEAT_NODES, about),
+    server.sql(BEAT_RUNNING, about),
+    server.sql(BEAT_NODES, about),
   ].join('')
   // A session that ends is looked at before, to say whether it was alive.
-  const ending = sent.end ? [calls.sql(SELF, about), calls.sql(BEAT_END, about)] : []
-  const ms = Math.min(calls.statementMs, session.leaseMs / SHARE_OF_LEASE)
-  const { rows } = await line.send([calls.sql(BEAT_RENEW, about), ...ending, read], ms)
+  const ending = sent.end ? [server.sql(SELF, about), server.sql(BEAT_END, about)] : []
+  const ms = Math.min(server.statementMs, session.leaseMs / SHARE_OF_LEASE)
+  const { rows } = await line.send([server.sql(BEAT_RENEW, about), ...ending, read], ms)
   const found = rows.at(-1) ?? []
   const self = selfOf((sent.end ? rows[1] : found) ?? [])
   const part = (letter: string) => found.filter((row) => textAt(row, 0) === letter)

@@ -14,11 +14,11 @@ export async function foundOf(
   session: SessionRef,
   changes: readonly Change[],
 ): Promise<{ self: Self; of: (change: Change) => Found }> {
-  const { calls } = ledger
+  const { server } = ledger
   const runs = changes.flatMap(({ job, runs }) => runs.map(({ run }) => [name(job), name(run.key)]))
   const definitions = changes.map(({ job, header }) => [name(job), name(header.definition)])
-  const { rows } = await calls.read([
-    calls.sql(COMMIT_JUDGE, {
+  const { rows } = await server.read([
+    server.sql(COMMIT_JUDGE, {
       ...sessionParameters(ledger, session),
       jobs: names(changes.map(({ job }) => job)),
       runs: orNone(runs.map((pair) => sqlRows([pair]))),

@@ -29,7 +29,7 @@ export interface Item {
 
 /** The statements that write changes, in the hope that every guard holds. */
 export function messageOf(ledger: Ledger, session: SessionRef, deadline: number, items: readonly Item[]): string[] {
-  const { calls } = ledger
+  const { server } = ledger
   const all = (part: (rows: ChangeRows) => readonly Sql[]) => items.flatMap((item) => part(item.rows))
   const each = (part: (rows: ChangeRows) => Sql | null) => items.flatMap((item) => part(item.rows) ?? [])
   const runs = all((rows) => rows.runNames)
@@ -40,12 +40,12 @@ export function messageOf(ledger: Ledger, session: SessionRef, deadline: number,
     runs: orNone(runs),
   }
   const insert = (sql: string, list: readonly Sql[]) =>
-    list.length === 0 ? [] : [calls.sql(sql, { rows: joined(list) })]
+    list.length === 0 ? [] : [server.sql(sql, { rows: joined(list) })]
   const expect = (sql: string, list: readonly Sql[]) =>
-    list.length === 0 ? [] : [calls.sql(sql, { ...about, expected: joined(list), count: list.length })]
+    list.length === 0 ? [] : [server.sql(sql, { ...about, expected: joined(list), count: list.length })]
   return [
-    calls.sql(COMMIT_LOCK, about),
-    calls.sql(COMMIT_DEMAND_ALIVE, about),
+    server.sql(COMMIT_LOCK, about),
+    server.sql(COMMIT_DEMAND_ALIVE, about),
     ...expect(
       COMMIT_DEMAND_UNCHANGED,
       each((rows) => rows.unchanged),
@@ -86,7 +86,7 @@ export function messageOf(ledger: Ledger, session: SessionRef, deadline: number,
       COMMIT_EVENTS,
       all((each) => each.events),
     ),
-    calls.sql(COMMIT_IN_TIME, about),
+    server.sql(COMMIT_IN_TIME, about),
   ]
 }
 

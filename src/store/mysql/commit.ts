@@ -77,7 +77,7 @@ class Batch {
     if (this.#isExpired) return this.#lose(items)
     const message = messageOf(this.#ledger, this.#session, this.#deadline, items)
     try {
-      const { rows } = await this.#ledger.calls.retried(() => this.#ledger.calls.tryWrite(message))
+      const { rows } = await this.#ledger.server.retried(() => this.#ledger.server.tryWrite(message))
       this.#now ??= integerAt(rows.at(-1)?.[0] ?? [], 0)
       for (const { change, place } of items) this.#results[place] = { job: change.job, outcome: 'won' }
     } catch (error) {
@@ -98,8 +98,8 @@ class Batch {
 
   /** Somebody holds one of the jobs for longer than is waited: it is stale, and the others are written. */
   async #writeFree(items: readonly Item[]): Promise<void> {
-    const { calls, fleet } = this.#ledger
-    const { rows } = await calls.write([calls.sql(COMMIT_FREE, { fleet: name(fleet), jobs: jobsOf(items) })])
+    const { server, fleet } = this.#ledger
+    const { rows } = await server.write([server.sql(COMMIT_FREE, { fleet: name(fleet), jobs: jobsOf(items) })])
     const free = new Set((rows[0] ?? []).map((row) => columnKeyAt(row, 0)))
     const isFree = ({ change, rows: { isNew } }: Item) => isNew || free.has(nameKey(change.job))
     this.#lose(items.filter((item) => !isFree(item)))

@@ -1,9 +1,9 @@
 import { FleetcronError } from '../../errors.js'
 import type { Migratable } from '../migration.js'
+import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
-import { Calls } from './calls.js'
 import { commit } from './commit.js'
 import type { MysqlPool } from './driver.js'
 import { infoOf, inspect, packetBytesOf } from './info.js'
@@ -13,6 +13,7 @@ import { load } from './load.js'
 import { checkedPrefix } from './names.js'
 import { events, jobs, prune, runs } from './people.js'
 import { migrate, migration } from './schema.js'
+import { Server } from './server.js'
 import { settle } from './settle.js'
 
 export type { MysqlConnection, MysqlPlace, MysqlPool, MysqlQuery } from './driver.js'
@@ -47,33 +48,29 @@ export interface MysqlStoreOptions {
  */
 export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable {
   const { pool, fleet, prefix = 'fleetcron_', autoMigrate = true, statementMs = 5_000 } = options
-  const calls = new Calls({ pool, prefix: checkedPrefix(prefix), place: placeOf(pool), statementMs })
-  const ledger: Ledger = { calls, line: new Line(calls, pool), fleet, identity: new Identity(), packetBytes: 1_000_000 }
-  const serial = new Serial()
-  let users = 0
+  const server = new Server({ pool, prefix: checkedPrefix(prefix), place: placeOf(pool), statementMs })
+  const ledger: Ledger = {
+    server,
+    line: new Line(server, pool),
+    fleet,
+    identity: new Identity(),
+    packetBytes: 1_000_000,
+  }
+  const openings = new Openings()
 
   async function connect(): Promise<StoreInfo> {
-    if (pool.pool?.config?.connectionLimit === 1) throw tooSmall(calls.place)
-    const facts = await inspect(calls)
+    if (pool.pool?.config?.connectionLimit === 1) throw tooSmall(server.place)
+    const facts = await inspect(server)
     ledger.packetBytes = packetBytesOf(facts)
-    await migrate(calls, { autoMigrate })
+    await migrate(server, { autoMigrate })
     return infoOf(ledger, facts)
   }
-  function ready<T>(act: () => Promise<T>): Promise<T> {
-    if (users > 0) return act()
-    return Promise.reject(new FleetcronError('STORE_UNAVAILABLE', `The ledger ${calls.place} is not open.`))
-  }
+  const ready = <T>(act: () => Promise<T>) => openings.whileOpen(server.place, act)
 
   return {
-    open: () =>
-      serial.run(async () => {
-        const info = await connect()
-        users++
-        return info
-      }),
+    open: () => openings.open(connect),
     close: () =>
-      serial.run(async () => {
-        if (users === 0 || --users > 0) return
+      openings.close(async () => {
         await ledger.line.close()
         await options.closed?.()
       }),
@@ -87,9 +84,9 @@ export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
     migration: () =>
-      serial.run(async () => {
-        const found = await migration(calls)
-        if (users === 0) await options.closed?.()
+      openings.inTurn(async () => {
+        const found = await migration(server)
+        if (!openings.isOpen) await options.closed?.()
         return found
       }),
   }
@@ -107,15 +104,4 @@ function tooSmall(place: string): FleetcronError {
     'OPTION_INVALID',
     `The pool of the ledger ${place} has room for one connection only, and one is kept for beats: give it a connectionLimit of 2 or more.`,
   )
-}
-
-/** One after the other: two nodes of one process that open one store at once make its schema once. */
-class Serial {
-  #last: Promise<unknown> = Promise.resolve()
-
-  run<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(act, act)
-    this.#last = result.catch(() => undefined)
-    return result
-  }
 }

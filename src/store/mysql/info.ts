@@ -1,9 +1,10 @@
 import { FleetcronError } from '../../errors.js'
 import type { StoreInfo } from '../port.js'
-import { type Calls, send, unusable } from './calls.js'
+import { unusable } from '../unavailable.js'
 import { codeOf, type MysqlConnection } from './driver.js'
 import type { Ledger } from './ledger.js'
 import { textAt } from './rows.js'
+import { type Server, send } from './server.js'
 
 /** What the server is like: its variables by name, those that it has. */
 export interface Facts {
@@ -28,30 +29,30 @@ const VARIABLES = [
 const FACTS = `SHOW VARIABLES WHERE Variable_name IN (${VARIABLES.map((name) => `'${name}'`).join(', ')})`
 
 /** Looks at the server before anything is made in it, and refuses one that cannot hold a ledger. */
-export async function inspect(calls: Calls): Promise<Facts> {
-  const facts = await calls.use(async (connection) => {
-    await severalAtOnce(connection, calls.place)
+export async function inspect(server: Server): Promise<Facts> {
+  const facts = await server.use(async (connection) => {
+    await severalAtOnce(connection, server.place)
     const { rows } = await send(connection, ['SELECT VERSION(), DATABASE()', FACTS])
     const variables = new Map((rows[1] ?? []).map((row) => [textAt(row, 0), textAt(row, 1)]))
     return { version: textAt(rows[0]?.[0] ?? [], 0), database: rows[0]?.[0]?.[1] ?? null, variables }
   })
   const is = (name: (typeof VARIABLES)[number], value: string) => facts.variables.get(name) === value
   if (!isNewEnough(facts.version)) {
-    const what = `The ledger ${calls.place} is in ${facts.version}`
+    const what = `The ledger ${server.place} is in ${facts.version}`
     throw new FleetcronError('OPTION_INVALID', `${what}: it needs MySQL 8.0 or MariaDB 10.6, or later.`)
   }
   if (facts.database === null) {
-    throw unusable(calls.place, 'it names no database: put it at the end of the URL, or into the options of the pool')
+    throw unusable(server.place, 'it names no database: put it at the end of the URL, or into the options of the pool')
   }
   if (is('read_only', 'ON') || is('super_read_only', 'ON') || is('innodb_read_only', 'ON')) {
-    throw unusable(calls.place, 'it is read-only, a replica perhaps: the ledger needs the primary server')
+    throw unusable(server.place, 'it is read-only, a replica perhaps: the ledger needs the primary server')
   }
   if (is('log_bin', 'ON') && is('binlog_format', 'STATEMENT')) {
     const why = 'its binlog_format is STATEMENT, under which READ COMMITTED cannot write: set it to ROW or MIXED'
-    throw unusable(calls.place, why)
+    throw unusable(server.place, why)
   }
   if (is('autocommit', 'OFF')) {
-    throw unusable(calls.place, 'autocommit is off in the sessions of the pool: leave it on, as it is by default')
+    throw unusable(server.place, 'autocommit is off in the sessions of the pool: leave it on, as it is by default')
   }
   return facts
 }
@@ -81,8 +82,8 @@ const INCARNATION = `
   FROM fleetcron_meta m WHERE m.name = 'incarnation'`
 
 /** The store's grade, and what else to know of it. */
-export async function infoOf({ calls, identity }: Ledger, facts: Facts): Promise<StoreInfo> {
-  const { rows } = await calls.read([calls.sql(INCARNATION, { meta: `${calls.prefix}meta` })])
+export async function infoOf({ server, identity }: Ledger, facts: Facts): Promise<StoreInfo> {
+  const { rows } = await server.read([server.sql(INCARNATION, { meta: `${server.prefix}meta` })])
   const [row = []] = rows[0] ?? []
   identity.sawMade(textAt(row, 1))
   const remarks = losses(facts)

@@ -1,26 +1,26 @@
-import { type Answer, type Calls, send } from './calls.js'
 import { isStatementsOwn, type MysqlConnection, type MysqlPool } from './driver.js'
+import { type Answer, type Server, send } from './server.js'
 
 /**
  * The connection that beats have to themselves, so that handlers which use up the pool never keep a session from being
  * renewed. It is kept while the ledger is open and closed with it, so its session may have settings of its own.
  */
 export class Line {
-  readonly #calls: Calls
+  readonly #server: Server
   readonly #pool: MysqlPool
   #connection: Promise<MysqlConnection> | null = null
 
-  constructor(calls: Calls, pool: MysqlPool) {
-    this.#calls = calls
+  constructor(server: Server, pool: MysqlPool) {
+    this.#server = server
     this.#pool = pool
   }
 
   /** Sends statements as one message; each is a transaction of its own. */
   send(statements: readonly string[], ms: number): Promise<Answer> {
-    return this.#calls.retried(() => {
+    return this.#server.retried(() => {
       this.#connection ??= this.#connect()
       const connecting = this.#connection
-      return this.#calls.within(
+      return this.#server.within(
         ms,
         async () => send(await connecting, statements),
         (error) => {

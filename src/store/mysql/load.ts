@@ -3,7 +3,6 @@ import type { Loaded, LoadQuery, Unreadable } from '../port.js'
 import { readOr } from '../readable.js'
 import { SEEN_MS } from '../retention.js'
 import { completed, jobsSeen, readSeen, runOfRow } from './aggregates.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { columnKey, name, nameColumn, nameKey, names, rows as sqlRows } from './literal.js'
 import {
@@ -16,11 +15,12 @@ import {
   LOAD_NODES,
 } from './load-statements.js'
 import { bytesAt, definitionOf, eventOf, integerAt, nodeOf, type Row, textAt } from './rows.js'
+import type { Rows } from './server.js'
 import { AGGREGATES } from './shared-statements.js'
 
 export async function load(ledger: Ledger, query: LoadQuery): Promise<Loaded> {
-  const { calls } = ledger
-  const { rows } = await calls.read(statements(ledger, query))
+  const { server } = ledger
+  const { rows } = await server.read(statements(ledger, query))
   const found = rows.at(-1) ?? []
   const part = (letter: string) => found.filter((row) => textAt(row, 0) === letter)
   const asked = [...new Set(query.jobs ?? [])]
@@ -54,7 +54,7 @@ function inFull<T extends { readonly job: string }>(job: string, seen: T | undef
   return seen ? [{ ...seen, job }] : []
 }
 
-function statements({ calls, fleet }: Ledger, query: LoadQuery): string[] {
+function statements({ server, fleet }: Ledger, query: LoadQuery): string[] {
   const { jobs = [], attempts = [], keys = [], requests = [], nodes = false } = query
   const about = {
     fleet: name(fleet),
@@ -65,14 +65,14 @@ function statements({ calls, fleet }: Ledger, query: LoadQuery): string[] {
   }
   const pairs = sqlRows(keys.map(({ job, key }) => [name(job), name(key)]))
   const read = [
-    calls.sql(LOAD_CLOCK, about),
-    ...(jobs.length > 0 ? [` UNION ALL ${calls.sql(AGGREGATES, about)}`, calls.sql(LOAD_DEFINITIONS, about)] : []),
-    ...(attempts.length > 0 ? [calls.sql(LOAD_ATTEMPTS, about)] : []),
-    ...(keys.length > 0 ? [calls.sql(LOAD_KEYS, { ...about, pairs })] : []),
-    ...(requests.length > 0 ? [calls.sql(LOAD_EVENTS, about)] : []),
-    ...(nodes ? [calls.sql(LOAD_NODES, about)] : []),
+    server.sql(LOAD_CLOCK, about),
+    ...(jobs.length > 0 ? [` UNION ALL ${server.sql(AGGREGATES, about)}`, server.sql(LOAD_DEFINITIONS, about)] : []),
+    ...(attempts.length > 0 ? [server.sql(LOAD_ATTEMPTS, about)] : []),
+    ...(keys.length > 0 ? [server.sql(LOAD_KEYS, { ...about, pairs })] : []),
+    ...(requests.length > 0 ? [server.sql(LOAD_EVENTS, about)] : []),
+    ...(nodes ? [server.sql(LOAD_NODES, about)] : []),
   ].join('')
-  return attempts.length > 0 ? [calls.sql(LOAD_GATE, about), read] : [read]
+  return attempts.length > 0 ? [server.sql(LOAD_GATE, about), read] : [read]
 }
 
 /** Each run once, though it may have been asked for by attempt and by key. */

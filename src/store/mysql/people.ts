@@ -3,7 +3,6 @@ import type { EventsQuery, JobsQuery, PruneQuery, RunsQuery } from '../port.js'
 import { readOr } from '../readable.js'
 import { pruneInstants, REQUEST_KINDS } from '../retention.js'
 import { completed, jobsSeen, readSeen } from './aggregates.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { columnKey, compareKeys, name, named, nameKey, names, Sql, rows as sqlRows } from './literal.js'
 import { EVENTS, EVENTS_OF_JOB, JOBS, RUNS, RUNS_OF_JOB } from './load-statements.js'
@@ -24,6 +23,7 @@ import {
   PRUNE_RUNS_FIND,
 } from './people-statements.js'
 import { bytesAt, columnKeyAt, eventOf, integerAt, type Row, runOf, textAt, textOrNullAt } from './rows.js'
+import type { Rows } from './server.js'
 import { aggregatesOn } from './shared-statements.js'
 
 /** After every instant: where the first page begins. */
@@ -32,15 +32,15 @@ const LAST = Number.MAX_SAFE_INTEGER
 const JOBS_PAGE = aggregatesOn(':page page')
 
 export async function jobs(ledger: Ledger, query: JobsQuery): Promise<readonly Aggregate[]> {
-  const { calls, fleet } = ledger
+  const { server, fleet } = ledger
   const found: Aggregate[] = []
   let after = nameKey(query.after ?? '')
   for (;;) {
     const limit = query.limit - found.length
     if (limit <= 0) return found
     const about = { fleet: name(fleet), any_service: query.service === undefined, service: name(query.service ?? '') }
-    const page = new Sql(calls.sql(JOBS, { ...about, after: named(after), limit }))
-    const { rows } = await calls.read([calls.sql(JOBS_PAGE, { ...about, page })])
+    const page = new Sql(server.sql(JOBS, { ...about, after: named(after), limit }))
+    const { rows } = await server.read([server.sql(JOBS_PAGE, { ...about, page })])
     const seen = await completed(ledger, jobsSeen(rows[0] ?? []))
     const keys = [...seen.keys()].sort(compareKeys)
     found.push(...readSeen(keys.flatMap((key) => seen.get(key) ?? [])).jobs)
@@ -51,7 +51,7 @@ export async function jobs(ledger: Ledger, query: JobsQuery): Promise<readonly A
 }
 
 export async function runs(ledger: Ledger, query: RunsQuery): Promise<readonly Run[]> {
-  const { calls, fleet } = ledger
+  const { server, fleet } = ledger
   const { createdAt, key, job } = query.before ?? { createdAt: LAST, key: '', job: '' }
   const about = {
     fleet: name(fleet),
@@ -64,8 +64,8 @@ export async function runs(ledger: Ledger, query: RunsQuery): Promise<readonly R
   for (;;) {
     const limit = query.limit - found.length
     if (limit <= 0) return found
-    const sql = calls.sql(query.job === undefined ? RUNS : RUNS_OF_JOB, { ...about, ...before, limit })
-    const page = (await calls.read([sql])).rows[0] ?? []
+    const sql = server.sql(query.job === undefined ? RUNS : RUNS_OF_JOB, { ...about, ...before, limit })
+    const page = (await server.read([sql])).rows[0] ?? []
     for (const row of page)
       found.push(
         ...readOr(
@@ -87,10 +87,10 @@ function runOfPage(row: Row): Run {
   return runOf(textAt(row, 1), textAt(row, 3), textOrNullAt(row, 4))
 }
 
-export async function events({ calls, fleet }: Ledger, query: EventsQuery): Promise<readonly LedgerEvent[]> {
+export async function events({ server, fleet }: Ledger, query: EventsQuery): Promise<readonly LedgerEvent[]> {
   const { at, id } = query.before ?? { at: LAST, id: '' }
   const about = { fleet: name(fleet), job: name(query.job ?? ''), at, id: name(id), limit: query.limit }
-  const { rows } = await calls.read([calls.sql(query.job === undefined ? EVENTS : EVENTS_OF_JOB, about)])
+  const { rows } = await server.read([server.sql(query.job === undefined ? EVENTS : EVENTS_OF_JOB, about)])
   return (rows[0] ?? []).flatMap((row) =>
     readOr(
       () => [eventOf(textAt(row, 0))],
@@ -100,8 +100,8 @@ export async function events({ calls, fleet }: Ledger, query: EventsQuery): Prom
 }
 
 export async function prune(ledger: Ledger, query: PruneQuery): Promise<number> {
-  const { calls, fleet } = ledger
-  const { rows } = await calls.read([PRUNE_CLOCK])
+  const { server, fleet } = ledger
+  const { rows } = await server.read([PRUNE_CLOCK])
   const { before, requestsBefore, nodesBefore, definitionsBefore } = pruneInstants(
     query.before,
     integerAt(rows[0]?.[0] ?? [], 0),
@@ -125,11 +125,11 @@ export async function prune(ledger: Ledger, query: PruneQuery): Promise<number> 
   ]
   for (const [find, remove, more, lock] of kinds) {
     if (left <= 0) break
-    const found = (await calls.read([calls.sql(find, { ...about, limit: left })])).rows[0] ?? []
+    const found = (await server.read([server.sql(find, { ...about, limit: left })])).rows[0] ?? []
     if (found.length === 0) continue
     const list = foundRows(found)
     const sent = [lock, remove, more].filter((sql) => sql !== undefined)
-    const { affected } = await calls.write(sent.map((sql) => calls.sql(sql, { ...about, found: list })))
+    const { affected } = await server.write(sent.map((sql) => server.sql(sql, { ...about, found: list })))
     left -= affected[sent.indexOf(remove)] ?? 0
   }
   return query.limit - left

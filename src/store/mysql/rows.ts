@@ -1,8 +1,8 @@
 import type { Aggregate, Definition, JobHeader, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
 import type { NodeHello, NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun } from '../readable.js'
-import type { Rows } from './calls.js'
 import { columnKey, json, nameColumn, nameOrNull, type Sql, type Value } from './literal.js'
+import type { Rows } from './server.js'
 
 /** Rows as lists of bytes, and what they stand for. */
 

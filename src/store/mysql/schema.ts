@@ -1,9 +1,9 @@
 import { FleetcronError } from '../../errors.js'
 import type { Migration } from '../migration.js'
-import { type Calls, type Rows, send } from './calls.js'
 import { codeOf, type MysqlConnection } from './driver.js'
 import { checkedPrefix, type Parameters, statement } from './names.js'
 import { integerAt, textAt } from './rows.js'
+import { type Rows, type Server, send } from './server.js'
 import { META, TABLE_NAMES, TABLES } from './tables.js'
 
 /**
@@ -57,37 +57,37 @@ export interface MigrateOptions {
 }
 
 /** Creates, upgrades or verifies the tables, with any number of others doing the same. */
-export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
+export async function migrate(server: Server, options: MigrateOptions): Promise<void> {
   const { steps = STEPS } = options
-  const found = await calls.use((connection) => version(connection, calls))
-  throwIfNewer(calls.place, found, steps.length)
-  if (found !== null && found.schema >= steps.length) return calls.use((connection) => verified(connection, calls))
-  if (!options.autoMigrate) throw unmigrated(calls.place, found?.schema ?? null, steps.length)
-  await calls.use((connection) => migrateOn(connection, calls, steps), MIGRATION_MS)
+  const found = await server.use((connection) => version(connection, server))
+  throwIfNewer(server.place, found, steps.length)
+  if (found !== null && found.schema >= steps.length) return server.use((connection) => verified(connection, server))
+  if (!options.autoMigrate) throw unmigrated(server.place, found?.schema ?? null, steps.length)
+  await server.use((connection) => migrateOn(connection, server, steps), MIGRATION_MS)
 }
 
 /** What the database holds and what it lacks. */
-export async function migration(calls: Calls): Promise<Migration> {
-  const found = await calls.use((connection) => version(connection, calls))
+export async function migration(server: Server): Promise<Migration> {
+  const found = await server.use((connection) => version(connection, server))
   const from = found?.schema ?? null
   const isThere = from !== null && from >= STEPS.length
-  return { from, to: STEPS.length, sql: isThere ? '' : mysqlMigration(calls.prefix, from) }
+  return { from, to: STEPS.length, sql: isThere ? '' : mysqlMigration(server.prefix, from) }
 }
 
 const MIGRATION_MS = 60_000
 
 async function migrateOn(
   connection: MysqlConnection,
-  calls: Calls,
+  server: Server,
   steps: readonly (readonly string[])[],
 ): Promise<void> {
-  const run = (sql: string, parameters: Parameters = {}) => send(connection, [calls.sql(sql, parameters)])
-  const { rows } = await run(LOCK, { prefix: calls.prefix })
-  if (integerAt(rows[0]?.[0] ?? [], 0) !== 1) throw busy(calls.place)
+  const run = (sql: string, parameters: Parameters = {}) => send(connection, [server.sql(sql, parameters)])
+  const { rows } = await run(LOCK, { prefix: server.prefix })
+  if (integerAt(rows[0]?.[0] ?? [], 0) !== 1) throw busy(server.place)
   try {
-    await verified(connection, calls)
-    const found = await version(connection, calls)
-    throwIfNewer(calls.place, found, steps.length)
+    await verified(connection, server)
+    const found = await version(connection, server)
+    throwIfNewer(server.place, found, steps.length)
     if (found === null) for (const sql of META) await run(sql)
     for (const [index, step] of steps.entries()) {
       if (index < (found?.schema ?? 0)) continue
@@ -95,9 +95,9 @@ async function migrateOn(
       await run(WRITE_META, { version: String(index + 1) })
     }
     if ((found?.schema ?? 0) < steps.length) await run(WRITE_COMPATIBLE, { version: String(COMPATIBLE) })
-    await verified(connection, calls)
+    await verified(connection, server)
   } finally {
-    await run(UNLOCK, { prefix: calls.prefix })
+    await run(UNLOCK, { prefix: server.prefix })
   }
 }
 
@@ -112,28 +112,31 @@ interface Version {
 }
 
 /** The version of the schema; null where there is none. */
-async function version(connection: MysqlConnection, calls: Calls): Promise<Version | null> {
+async function version(connection: MysqlConnection, server: Server): Promise<Version | null> {
   try {
-    const { rows } = await send(connection, [calls.sql(READ_META, {})])
+    const { rows } = await send(connection, [server.sql(READ_META, {})])
     const values = new Map(((rows[0] ?? []) as Rows).map((row) => [textAt(row, 0), Number(textAt(row, 1))]))
     const schema = values.get('schema')
     // The table is there and not filled yet: somebody is at it, or was broken off.
     return schema === undefined ? null : { schema, oldest: values.get('compatible') ?? schema }
   } catch (error) {
     if (codeOf(error) === 1146) return null
-    if (codeOf(error) === 1054) throw notOurs(calls, 'meta')
+    if (codeOf(error) === 1054) throw notOurs(server, 'meta')
     throw error
   }
 }
 
 /** Refuses tables of these names that are somebody else's, or in an engine without transactions. */
-async function verified(connection: MysqlConnection, calls: Calls): Promise<void> {
-  const sql = calls.sql(FOUND.replace(':tables', TABLE_NAMES.map((name) => `'${calls.prefix}${name}'`).join(', ')), {})
+async function verified(connection: MysqlConnection, server: Server): Promise<void> {
+  const sql = server.sql(
+    FOUND.replace(':tables', TABLE_NAMES.map((name) => `'${server.prefix}${name}'`).join(', ')),
+    {},
+  )
   const { rows } = await send(connection, [sql])
   for (const row of (rows[0] ?? []) as Rows) {
     const [table, comment, engine] = [textAt(row, 0), textAt(row, 1), textAt(row, 2)]
-    if (comment !== 'fleetcron') throw notOurs(calls, table.slice(calls.prefix.length))
-    if (engine !== 'InnoDB') throw notInnodb(calls.place, table, engine)
+    if (comment !== 'fleetcron') throw notOurs(server, table.slice(server.prefix.length))
+    if (engine !== 'InnoDB') throw notInnodb(server.place, table, engine)
   }
 }
 
@@ -162,7 +165,7 @@ function busy(place: string): FleetcronError {
   )
 }
 
-function notOurs({ place, prefix }: Calls, table: string): FleetcronError {
+function notOurs({ place, prefix }: Server, table: string): FleetcronError {
   return new FleetcronError(
     'STORE_UNAVAILABLE',
     `The database of the ledger ${place} already has a table named ${prefix}${table} that is not the ledger's: ` +

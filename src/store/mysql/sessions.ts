@@ -1,10 +1,10 @@
 import { manifestId } from '../manifest.js'
 import type { NodeHello, SessionRef } from '../port.js'
-import type { Rows } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { json, name } from './literal.js'
 import type { Parameters } from './names.js'
 import { integerAt, numberAt, saidColumn, textAt } from './rows.js'
+import type { Rows } from './server.js'
 import { NEXT_END, NEXT_WAKE } from './shared-statements.js'
 
 const BUCKETS = 256
@@ -68,17 +68,17 @@ export interface WakeQuery {
 
 /** Parts that find what to wait for. No job is looked at where there is no such bucket: it would be passed over in vain. */
 export function waitParts(ledger: Ledger, session: SessionRef, query: WakeQuery): string {
-  const { calls } = ledger
+  const { server } = ledger
   const common = sessionParameters(ledger, session)
   const parts = [...new Set(query.services)].flatMap((service) => {
     const wake = (kind: 'w' | 'o', wanted: '0' | '1', after: Parameters[string]) => {
       if (!query.mask.includes(wanted)) return []
       const own = { kind, wanted, service: name(service), mine: query.mask, after: after ?? ANY_TIME }
-      return [calls.sql(NEXT_WAKE, { ...common, ...own })]
+      return [server.sql(NEXT_WAKE, { ...common, ...own })]
     }
     return [...wake('w', '1', query.after), ...wake('o', '0', query.othersAfter)]
   })
-  return [...parts, calls.sql(NEXT_END, common)].join('')
+  return [...parts, server.sql(NEXT_END, common)].join('')
 }
 
 /** From the parts with the letters w, o and e. */

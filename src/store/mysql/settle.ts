@@ -35,15 +35,15 @@ type Answers = ReadonlyMap<Settlement, SettleResult>
 
 /** All of them in one message; or, where some cannot be settled, only what has become of those. */
 async function settleAll(ledger: Ledger, part: readonly Settlement[]): Promise<Answers> {
-  const { calls } = ledger
+  const { server } = ledger
   const about = parametersOf(ledger, part)
   try {
-    const { rows } = await calls.write([
-      calls.sql(SETTLE_LOCK, about),
-      calls.sql(SETTLE_DEMAND, about),
-      calls.sql(SETTLE_RUNS, { ...about, rows: joined(part.map((each) => runRow(ledger, each))) }),
-      calls.sql(SETTLE_JOBS, { rows: joined(byJob(part).map((each) => jobRow(ledger, each))) }),
-      calls.sql(SETTLE_ANSWERS, about),
+    const { rows } = await server.write([
+      server.sql(SETTLE_LOCK, about),
+      server.sql(SETTLE_DEMAND, about),
+      server.sql(SETTLE_RUNS, { ...about, rows: joined(part.map((each) => runRow(ledger, each))) }),
+      server.sql(SETTLE_JOBS, { rows: joined(byJob(part).map((each) => jobRow(ledger, each))) }),
+      server.sql(SETTLE_ANSWERS, about),
     ])
     const given = new Map(
       (rows.at(-1) ?? []).map((row) => [`${columnKeyAt(row, 0)} ${columnKeyAt(row, 1)}`, textAt(row, 2)]),
@@ -57,11 +57,11 @@ async function settleAll(ledger: Ledger, part: readonly Settlement[]): Promise<A
 
 /** The answers of those that cannot be settled: a run that is not its attempt's any more will never be again. */
 async function answered(
-  { calls }: Ledger,
+  { server }: Ledger,
   part: readonly Settlement[],
   about: ReturnType<typeof parametersOf>,
 ): Promise<Answers> {
-  const { rows } = await calls.read([calls.sql(SETTLE_STAND, about)])
+  const { rows } = await server.read([server.sql(SETTLE_STAND, about)])
   const found = rows[0] ?? []
   const jobs = new Set(found.filter((row) => textAt(row, 0) === 'J').map((row) => columnKeyAt(row, 1)))
   const runs = new Map(

@@ -31,7 +31,7 @@ export function attend(ledger: Ledger, session: SessionRef, query: AttendQuery):
     p_due_job: 'due' in mark ? mark.due[1] : '',
   }
   return carefully(async (isCareful) =>
-    attendanceOf(await ledger.calls.call<Answer>('attend', { ...args, p_careful: isCareful }), isCareful),
+    attendanceOf(await ledger.server.call<Answer>('attend', { ...args, p_careful: isCareful }), isCareful),
   )
 }
 

@@ -15,7 +15,7 @@ interface Answer extends Omit<BeatReply, 'gone' | 'strays' | 'nodes'> {
 }
 
 export function beat(ledger: Ledger, session: SessionRef, sent: Beat): Promise<BeatReply> {
-  const { calls, line, fleet } = ledger
+  const { server, line, fleet } = ledger
   const args = {
     p_fleet: fleet,
     p_session: session.id,
@@ -27,7 +27,7 @@ export function beat(ledger: Ledger, session: SessionRef, sent: Beat): Promise<B
     p_end: sent.end ?? false,
     p_seen_ms: SEEN_MS,
   }
-  const statementMs = Math.min(calls.statementMs, session.leaseMs / SHARE_OF_LEASE)
+  const statementMs = Math.min(server.statementMs, session.leaseMs / SHARE_OF_LEASE)
   return carefully(async (isCareful) =>
     replyOf(await line.call<Answer>('beat', { ...args, p_careful: isCareful }, statementMs), sent, isCareful),
   )

@@ -1,8 +1,8 @@
 import type { Change } from '../../ledger/types.js'
 import { waitingTotal } from '../guards.js'
-import type { Arguments } from './calls.js'
 import { columns, hasNul, separatorsFor } from './columns.js'
 import { RUN_COLUMNS, runColumns, stopColumn } from './rows.js'
+import type { Arguments } from './server.js'
 
 /** The rows that one change writes, as the statement takes them. */
 export interface ChangeRows {

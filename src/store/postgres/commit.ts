@@ -68,8 +68,8 @@ class Batch {
 
   /** Writes a list in one statement, or, where that cannot be, in halves until the culprit is alone. */
   async #write(items: readonly Item[], tries: number): Promise<void> {
-    const { calls, fleet, gate } = this.#ledger
-    const answer = await calls.call<Answer>('commit', {
+    const { server, fleet, gate } = this.#ledger
+    const answer = await server.call<Answer>('commit', {
       p_fleet: fleet,
       p_gate: String(gate),
       p_session: this.#session.id,

@@ -1,9 +1,9 @@
 import { FleetcronError } from '../../errors.js'
 import type { Migratable } from '../migration.js'
+import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
-import { Calls } from './calls.js'
 import { commit } from './commit.js'
 import type { PostgresPool } from './driver.js'
 import { infoOf, inspect } from './info.js'
@@ -13,6 +13,7 @@ import { load } from './load.js'
 import { channelOf, lockKey, quotedSchema } from './names.js'
 import { events, jobs, prune, runs } from './people.js'
 import { migrate, migration } from './schema.js'
+import { Server } from './server.js'
 import { settle } from './settle.js'
 
 export type { PostgresClient, PostgresNotification, PostgresPool } from './driver.js'
@@ -44,34 +45,24 @@ export interface PostgresStoreOptions {
  */
 export function createPostgresStore(options: PostgresStoreOptions): Store & Migratable {
   const { pool, fleet, schema = 'fleetcron', autoMigrate = true, statementMs = 5_000 } = options
-  const calls = new Calls({ pool, schema: quotedSchema(schema), place: placeOf(pool), statementMs })
-  const line = new Line(calls, pool, channelOf(schema, fleet))
-  const ledger: Ledger = { calls, line, fleet, gate: lockKey('fleet', schema, fleet) }
-  const serial = new Serial()
-  let users = 0
+  const server = new Server({ pool, schema: quotedSchema(schema), place: placeOf(pool), statementMs })
+  const line = new Line(server, pool, channelOf(schema, fleet))
+  const ledger: Ledger = { server, line, fleet, gate: lockKey('fleet', schema, fleet) }
+  const openings = new Openings()
 
   async function connect(): Promise<StoreInfo> {
-    if (pool.options?.max === 1) throw tooSmall(calls.place)
+    if (pool.options?.max === 1) throw tooSmall(server.place)
     line.open()
-    const facts = await inspect(calls)
-    await migrate(calls, { schema, autoMigrate })
-    return infoOf(calls, facts)
+    const facts = await inspect(server)
+    await migrate(server, { schema, autoMigrate })
+    return infoOf(server, facts)
   }
-  function ready<T>(act: () => Promise<T>): Promise<T> {
-    if (users > 0) return act()
-    return Promise.reject(new FleetcronError('STORE_UNAVAILABLE', `The ledger ${calls.place} is not open.`))
-  }
+  const ready = <T>(act: () => Promise<T>) => openings.whileOpen(server.place, act)
 
   return {
-    open: () =>
-      serial.run(async () => {
-        const info = await connect()
-        users++
-        return info
-      }),
+    open: () => openings.open(connect),
     close: () =>
-      serial.run(async () => {
-        if (users === 0 || --users > 0) return
+      openings.close(async () => {
         await line.close()
         await options.closed?.()
       }),
@@ -86,9 +77,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store & Migr
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
     migration: () =>
-      serial.run(async () => {
-        const found = await migration(calls, schema)
-        if (users === 0) await options.closed?.()
+      openings.inTurn(async () => {
+        const found = await migration(server, schema)
+        if (!openings.isOpen) await options.closed?.()
         return found
       }),
   }
@@ -112,15 +103,4 @@ function tooSmall(place: string): FleetcronError {
     'OPTION_INVALID',
     `The pool of the ledger ${place} has room for one connection only, and one is kept for beats: give it a max of 2 or more.`,
   )
-}
-
-/** One after the other: two nodes of one process that open one store at once make its schema once. */
-class Serial {
-  #last: Promise<unknown> = Promise.resolve()
-
-  run<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(act, act)
-    this.#last = result.catch(() => undefined)
-    return result
-  }
 }

@@ -1,7 +1,8 @@
 import { FleetcronError } from '../../errors.js'
 import type { StoreInfo } from '../port.js'
-import { type Calls, unusable } from './calls.js'
+import { unusable } from '../unavailable.js'
 import { isDirect } from './line.js'
+import type { Server } from './server.js'
 
 /** What the server is like. */
 export interface Facts {
@@ -22,8 +23,8 @@ const FACTS = `
 const OLDEST = 130_000
 
 /** Looks at the server before anything is made in it, and refuses one that cannot hold a ledger. */
-export async function inspect(calls: Calls): Promise<Facts> {
-  const facts = await calls.use(async (client) => {
+export async function inspect(server: Server): Promise<Facts> {
+  const facts = await server.use(async (client) => {
     const { rows } = (await client.query(FACTS)) as { rows: [Omit<Facts, 'isDirect'>] }
     return { ...rows[0], isDirect: await isDirect(client) }
   })
@@ -32,23 +33,23 @@ export async function inspect(calls: Calls): Promise<Facts> {
     const found = Math.floor(version / 10_000)
     throw new FleetcronError(
       'OPTION_INVALID',
-      `The ledger ${calls.place} is in Postgres ${found}: it needs Postgres 13 or later.`,
+      `The ledger ${server.place} is in Postgres ${found}: it needs Postgres 13 or later.`,
     )
   }
   if (encoding !== 'UTF8') {
-    const what = `The ledger ${calls.place} is in a database with the encoding ${encoding}, which cannot hold every text`
+    const what = `The ledger ${server.place} is in a database with the encoding ${encoding}, which cannot hold every text`
     throw new FleetcronError('OPTION_INVALID', `${what}: create a database with the encoding UTF8 for it.`)
   }
   if (facts.is_read_only) {
     const why = 'it is read-only, a standby perhaps: the ledger needs the primary server'
-    throw unusable(calls.place, why)
+    throw unusable(server.place, why)
   }
   return facts
 }
 
 /** The store's grade, and what else to know of it. */
-export async function infoOf(calls: Calls, facts: Facts): Promise<StoreInfo> {
-  const { incarnation } = await calls.call<{ incarnation: string }>('which', {})
+export async function infoOf(server: Server, facts: Facts): Promise<StoreInfo> {
+  const { incarnation } = await server.call<{ incarnation: string }>('which', {})
   const losing = facts.fsync === 'off' ? 'fsync' : facts.synchronous_commit === 'off' ? 'synchronous_commit' : null
   const remarks = [
     losing && `The server's setting ${losing} is off: what it has acknowledged can be lost when it stops; set it on.`,

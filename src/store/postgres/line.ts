@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Arguments, Calls } from './calls.js'
 import { literal } from './columns.js'
 import { isStatementsOwn, type PostgresClient, type PostgresNotification, type PostgresPool } from './driver.js'
+import type { Arguments, Server } from './server.js'
 
 type Wake = (bucket: number) => void
 
@@ -14,7 +14,7 @@ const RETRY_MS = { first: 100, most: 5_000 }
  * NOTIFY in a transaction makes all commits of the database wait for each other. A hint may be lost; beats are the floor.
  */
 export class Line {
-  readonly #calls: Calls
+  readonly #server: Server
   readonly #pool: PostgresPool
   readonly #channel: string
   readonly #self = randomUUID().slice(0, 8)
@@ -27,16 +27,16 @@ export class Line {
   #retryMs = RETRY_MS.first
   #isClosed = false
 
-  constructor(calls: Calls, pool: PostgresPool, channel: string) {
-    this.#calls = calls
+  constructor(server: Server, pool: PostgresPool, channel: string) {
+    this.#server = server
     this.#pool = pool
     this.#channel = channel
   }
 
   /** Calls a function of the ledger on this connection. */
   call<T>(name: string, args: Arguments, statementMs: number): Promise<T> {
-    return this.#calls.retried(() =>
-      this.#use((client) => this.#calls.callOn<T>(client, name, args, statementMs), statementMs),
+    return this.#server.retried(() =>
+      this.#use((client) => this.#server.callOn<T>(client, name, args, statementMs), statementMs),
     )
   }
 
@@ -86,10 +86,10 @@ export class Line {
     }
   }
 
-  async #use<T>(act: (client: PostgresClient) => Promise<T>, statementMs = this.#calls.statementMs): Promise<T> {
+  async #use<T>(act: (client: PostgresClient) => Promise<T>, statementMs = this.#server.statementMs): Promise<T> {
     this.#client ??= this.#connect()
     const connecting = this.#client
-    return this.#calls.within(
+    return this.#server.within(
       statementMs,
       async () => {
         const client = await connecting

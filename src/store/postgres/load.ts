@@ -27,7 +27,7 @@ interface Answer {
   readonly nodes: readonly NodeColumns[]
 }
 
-export function load({ calls, fleet, gate }: Ledger, query: LoadQuery): Promise<Loaded> {
+export function load({ server, fleet, gate }: Ledger, query: LoadQuery): Promise<Loaded> {
   const { jobs = [], attempts = [], keys = [], requests = [], nodes = false } = query
   const args = {
     p_fleet: fleet,
@@ -40,7 +40,7 @@ export function load({ calls, fleet, gate }: Ledger, query: LoadQuery): Promise<
     p_seen_ms: SEEN_MS,
   }
   return carefully(async (isCareful) =>
-    loadedOf(await calls.call<Answer>('load', { ...args, p_careful: isCareful }), isCareful),
+    loadedOf(await server.call<Answer>('load', { ...args, p_careful: isCareful }), isCareful),
   )
 }
 

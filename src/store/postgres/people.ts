@@ -15,26 +15,26 @@ import { type AggregateRow, aggregateOf, type EventRow, eventOf, type RunRow, re
 /** After every instant: where the first page begins. */
 const LAST = Number.MAX_SAFE_INTEGER
 
-export function jobs({ calls, fleet }: Ledger, query: JobsQuery): Promise<readonly Aggregate[]> {
+export function jobs({ server, fleet }: Ledger, query: JobsQuery): Promise<readonly Aggregate[]> {
   const { service = null } = query
   return filledPage(
     query.limit,
     (last: AggregateRow | null, limit, isCareful) => {
       const after = last?.[0] ?? query.after ?? ''
       const args = { p_fleet: fleet, p_service: service, p_after: after, p_limit: limit, p_careful: isCareful }
-      return calls.call<AggregateRow[]>('jobs', args)
+      return server.call<AggregateRow[]>('jobs', args)
     },
     aggregateOf,
   )
 }
 
-export function runs({ calls, fleet }: Ledger, query: RunsQuery): Promise<readonly Run[]> {
+export function runs({ server, fleet }: Ledger, query: RunsQuery): Promise<readonly Run[]> {
   const first = query.before ?? { createdAt: LAST, key: '', job: '' }
   return filledPage(
     query.limit,
     (last: RunRow | null, limit, isCareful) => {
       const [, , job = first.job, key = first.key, createdAt = first.createdAt] = last ?? []
-      return calls.call<RunRow[]>('runs', {
+      return server.call<RunRow[]>('runs', {
         p_fleet: fleet,
         p_job: query.job ?? null,
         p_states: query.states ? JSON.stringify(query.states) : null,
@@ -69,14 +69,14 @@ function filledPage<R, T>(
   })
 }
 
-export async function events({ calls, fleet }: Ledger, query: EventsQuery): Promise<readonly LedgerEvent[]> {
+export async function events({ server, fleet }: Ledger, query: EventsQuery): Promise<readonly LedgerEvent[]> {
   const { at, id } = query.before ?? { at: LAST, id: '' }
   const args = { p_fleet: fleet, p_job: query.job ?? null, p_at: at, p_id: id, p_limit: query.limit }
-  return (await calls.call<EventRow[]>('events', args)).map(eventOf)
+  return (await server.call<EventRow[]>('events', args)).map(eventOf)
 }
 
-export async function prune({ calls, fleet }: Ledger, query: PruneQuery): Promise<number> {
-  return calls.call<number>('prune', {
+export async function prune({ server, fleet }: Ledger, query: PruneQuery): Promise<number> {
+  return server.call<number>('prune', {
     p_fleet: fleet,
     p_before: query.before,
     p_limit: query.limit,

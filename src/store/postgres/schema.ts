@@ -1,11 +1,11 @@
 import { FleetcronError } from '../../errors.js'
 import type { Migration } from '../migration.js'
-import type { Calls } from './calls.js'
 import { literal } from './columns.js'
 import { COMMIT, JUDGE } from './commit-statements.js'
 import { codeOf, type PostgresClient } from './driver.js'
 import { inSchema, lockKey, quotedSchema } from './names.js'
 import { EVENTS, JOBS, PRUNE, RUNS } from './people-statements.js'
+import type { Server } from './server.js'
 import { AGGREGATES, CLOCK, INCARNATION, NEXT_END, NEXT_WAKE, RUN_ROW, WHICH } from './shared-statements.js'
 import { ATTEND, BEAT, LOAD, SETTLE } from './statements.js'
 import { TABLES } from './tables.js'
@@ -77,18 +77,18 @@ export interface MigrateOptions {
 }
 
 /** Creates, upgrades or verifies the schema, with any number of others doing the same. */
-export async function migrate(calls: Calls, options: MigrateOptions): Promise<void> {
+export async function migrate(server: Server, options: MigrateOptions): Promise<void> {
   const { schema, steps = STEPS } = options
-  const found = await calls.use((client) => version(client, schema, calls.place))
-  throwIfNewer(calls.place, found, steps.length)
+  const found = await server.use((client) => version(client, schema, server.place))
+  throwIfNewer(server.place, found, steps.length)
   if (found !== null && found.schema >= steps.length) return
-  if (!options.autoMigrate) throw unmigrated(calls.place, found?.schema ?? null, steps.length)
-  await calls.use((client) => migrateOn(client, calls.place, options), MIGRATION_MS)
+  if (!options.autoMigrate) throw unmigrated(server.place, found?.schema ?? null, steps.length)
+  await server.use((client) => migrateOn(client, server.place, options), MIGRATION_MS)
 }
 
 /** What the database holds and what it lacks. */
-export async function migration(calls: Calls, schema: string): Promise<Migration> {
-  const found = await calls.use((client) => version(client, schema, calls.place))
+export async function migration(server: Server, schema: string): Promise<Migration> {
+  const found = await server.use((client) => version(client, schema, server.place))
   const from = found?.schema ?? null
   const isThere = from !== null && from >= STEPS.length
   return { from, to: STEPS.length, sql: isThere ? '' : postgresMigration(schema, from) }

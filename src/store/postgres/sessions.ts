@@ -1,6 +1,6 @@
 import { manifestId } from '../manifest.js'
 import type { NodeHello } from '../port.js'
-import type { Arguments } from './calls.js'
+import type { Arguments } from './server.js'
 
 const BUCKETS = 256
 

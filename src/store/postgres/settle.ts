@@ -46,7 +46,7 @@ function inParts(settlements: readonly Settlement[]): Settlement[][] {
 
 /** The answers by place in the list, from 1. */
 async function settlePart(ledger: Ledger, settlements: readonly Settlement[]): Promise<ReadonlyMap<number, Word>> {
-  const { calls, line, fleet } = ledger
+  const { server, line, fleet } = ledger
   const rows = settlements.map((each) => ({
     s_job: each.job,
     s_key: each.key,
@@ -66,7 +66,7 @@ async function settlePart(ledger: Ledger, settlements: readonly Settlement[]): P
     otherAt,
     otherWords,
     woken,
-  } = await calls.call<Answer>('settle', {
+  } = await server.call<Answer>('settle', {
     p_fleet: fleet,
     p_sep: words.sep,
     p_null: words.none,

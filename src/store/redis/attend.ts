@@ -1,10 +1,10 @@
 import type { Aggregate } from '../../ledger/types.js'
 import type { Attendance, AttendQuery, SessionRef, Unreadable } from '../port.js'
 import { readOr } from '../readable.js'
-import { script } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { type AggregateRow, aggregateOf, bucketArguments, listArguments, numberOf, saidOf } from './rows.js'
 import { ATTEND } from './scripts/attend.js'
+import { script } from './server.js'
 
 const SCRIPT = script(ATTEND)
 
@@ -24,12 +24,12 @@ type Answer = readonly [
 ]
 
 export async function attend(ledger: Ledger, session: SessionRef, query: AttendQuery): Promise<Attendance> {
-  const { calls, main } = ledger
+  const { server, main } = ledger
   const { hello } = query
   const mark: Mark = query.after === undefined ? ['recovered', '0', ''] : (JSON.parse(query.after) as Mark)
   const services = [...new Set(query.services)]
   const args = [
-    ...calls.history(),
+    ...server.history(),
     session.id,
     session.node,
     session.leaseMs,
@@ -42,9 +42,9 @@ export async function attend(ledger: Ledger, session: SessionRef, query: AttendQ
     ...mark,
   ]
   const keys = [`session:${session.id}`, ...services.map((service) => `due:${service}`)]
-  const answer = await calls.run<Answer>(main, SCRIPT, args, keys)
+  const answer = await server.run<Answer>(main, SCRIPT, args, keys)
   const [now, alive, incarnation, writes, rows = [], ended = [], after = null, next, nextOther, nextEnd] = answer
-  calls.learn(incarnation, writes)
+  server.learn(incarnation, writes)
   const jobs: Aggregate[] = []
   const unreadable = readAggregates(rows, (aggregate) => jobs.push(aggregate))
   return {

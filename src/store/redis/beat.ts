@@ -1,10 +1,10 @@
 import type { Stop } from '../../ledger/types.js'
 import type { Beat, BeatReply, SessionRef } from '../port.js'
 import { parseRow, readOr } from '../readable.js'
-import { script } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { bucketArguments, inOrder, listArguments, numberOf, runOf, type SummaryRow, summaryOf } from './rows.js'
 import { BEAT } from './scripts/beat.js'
+import { script } from './server.js'
 
 const SCRIPT = script(BEAT)
 
@@ -26,11 +26,11 @@ type Answer = readonly [
 ]
 
 export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Promise<BeatReply> {
-  const { calls, line } = ledger
+  const { server, line } = ledger
   const attempts = [...new Set(sent.attempts)]
   const services = [...new Set(sent.services)]
   const args = [
-    ...calls.history(),
+    ...server.history(),
     session.id,
     session.leaseMs,
     sent.room ? '1' : '0',
@@ -39,11 +39,11 @@ export async function beat(ledger: Ledger, session: SessionRef, sent: Beat): Pro
     ...listArguments(services),
     ...listArguments(attempts),
   ]
-  const callMs = Math.min(calls.callMs, session.leaseMs / SHARE_OF_LEASE)
+  const callMs = Math.min(server.callMs, session.leaseMs / SHARE_OF_LEASE)
   const keys = [`session:${session.id}`, ...services.map((service) => `due:${service}`)]
-  const answer = await calls.run<Answer>(line.connection, SCRIPT, args, keys, callMs)
+  const answer = await server.run<Answer>(line.connection, SCRIPT, args, keys, callMs)
   const [now, alive, incarnation, writes, known, running, nodes, next, nextOther, nextEnd] = answer
-  calls.learn(incarnation, writes)
+  server.learn(incarnation, writes)
   const stops = new Map(running.map(([attemptId, stop]) => [attemptId, stop]))
   return {
     now: Number(now),

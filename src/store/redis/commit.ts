@@ -2,10 +2,10 @@ import type { Change, RunWrite } from '../../ledger/types.js'
 import { repeated, waitingTotal } from '../guards.js'
 import type { CommitResult, Committed, SessionRef } from '../port.js'
 import { REQUEST_KINDS } from '../retention.js'
-import { type Argument, script } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { runArguments } from './rows.js'
 import { COMMIT } from './scripts/commit.js'
+import { type Argument, script } from './server.js'
 
 const SCRIPT = script(COMMIT)
 
@@ -36,7 +36,7 @@ export async function commit(
   read: number,
   changes: readonly Change[],
 ): Promise<Committed> {
-  const { calls, main, line } = ledger
+  const { server, main, line } = ledger
   const results: CommitResult[] = []
   const sound: Item[] = []
   for (const [place, change] of changes.entries()) {
@@ -47,7 +47,7 @@ export async function commit(
   let first: Answer | null = null
   for (const part of inParts(sound)) {
     const args = [
-      ...calls.history(),
+      ...server.history(),
       line.channel,
       line.self,
       session.id,
@@ -56,9 +56,9 @@ export async function commit(
       part.length,
       ...part.flatMap(({ change }) => changeArguments(change)),
     ]
-    const answer = await calls.run<Answer>(main, SCRIPT, args, keysOf(part, session))
+    const answer = await server.run<Answer>(main, SCRIPT, args, keysOf(part, session))
     const [now, expired, incarnation, writes, fates = [], woken = []] = answer
-    calls.learn(incarnation, Number(writes))
+    server.learn(incarnation, Number(writes))
     if (first === null && expired === 1) return { expired: true, now: Number(now) }
     first ??= answer
     line.wake(woken)

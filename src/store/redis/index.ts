@@ -1,8 +1,7 @@
-import { FleetcronError } from '../../errors.js'
+import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
-import { attended, Calls } from './calls.js'
 import { commit } from './commit.js'
 import { connectionLike, type RedisClient, readied } from './driver.js'
 import { infoOf, inspect, isClusterNode } from './info.js'
@@ -11,6 +10,7 @@ import { Line } from './line.js'
 import { load } from './load.js'
 import { baseOf } from './names.js'
 import { events, jobs, prune, runs } from './people.js'
+import { attended, Server } from './server.js'
 import { settle } from './settle.js'
 
 export type { RedisClient, RedisConnection } from './driver.js'
@@ -36,43 +36,31 @@ export interface RedisStoreOptions {
 export function createRedisStore(options: RedisStoreOptions): Store {
   const { fleet, prefix = 'fleetcron', callMs = 5_000 } = options
   const base = baseOf(prefix, fleet)
-  const calls = new Calls({ base, place: placeOf(options.client), callMs })
-  const serial = new Serial()
+  const server = new Server({ base, place: placeOf(options.client), callMs })
+  const openings = new Openings()
   let ledger: Ledger | null = null
-  let users = 0
 
   async function connect(): Promise<StoreInfo> {
-    ledger ??= await ledgerOf(options.client, calls)
-    const facts = await inspect(calls, ledger.main, isSentinel(options.client))
-    return infoOf(calls, ledger.main, facts)
+    ledger ??= await ledgerOf(options.client, server)
+    const facts = await inspect(server, ledger.main, isSentinel(options.client))
+    return infoOf(server, ledger.main, facts)
   }
   function close(): void {
     ledger?.main.disconnect()
     ledger?.line.close()
     ledger = null
   }
-  function ready<T>(act: (ledger: Ledger) => Promise<T>): Promise<T> {
-    if (users > 0 && ledger) return act(ledger)
-    return Promise.reject(new FleetcronError('STORE_UNAVAILABLE', `The ledger ${calls.place} is not open.`))
-  }
+  const ready = <T>(act: (on: Ledger) => Promise<T>) => openings.whileOpen(server.place, () => act(ledger as Ledger))
 
   return {
     open: () =>
-      serial.run(async () => {
-        try {
-          const info = await connect()
-          users++
-          return info
-        } catch (error) {
-          if (users === 0) close()
+      openings.open(() =>
+        connect().catch((error) => {
+          if (!openings.isOpen) close()
           throw error
-        }
-      }),
-    close: () =>
-      serial.run(async () => {
-        if (users === 0 || --users > 0) return
-        close()
-      }),
+        }),
+      ),
+    close: () => openings.close(close),
     attend: (session, query) => ready((on) => attend(on, session, query)),
     load: (query) => ready((on) => load(on, query)),
     commit: (session, read, changes) => ready((on) => commit(on, session, read, changes)),
@@ -87,29 +75,30 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 }
 
 /** Connects; a client that does not know whether it leads to a Cluster finds out first. */
-async function ledgerOf(client: RedisClient, calls: Calls): Promise<Ledger> {
-  if (client.isCluster === true) return clusterLedger(client, calls)
+async function ledgerOf(client: RedisClient, server: Server): Promise<Ledger> {
+  if (client.isCluster === true) return clusterLedger(client, server)
   const main = attended(connectionLike(client, 'fleetcron'))
   try {
     // The driver goes on in database 0 where the one that was named does not exist.
     const db = Number(client.options?.db ?? 0)
-    if (db > 0) await calls.within(main, calls.callMs, () => main.call('select', [db]))
-    if (!client.asCluster || !(await isClusterNode(calls, main))) return { calls, main, line: new Line(calls, client) }
+    if (db > 0) await server.within(main, server.callMs, () => main.call('select', [db]))
+    if (!client.asCluster || !(await isClusterNode(server, main)))
+      return { server, main, line: new Line(server, client) }
   } catch (error) {
     main.disconnect()
     throw error
   }
   main.disconnect()
-  return clusterLedger(client.asCluster(), calls)
+  return clusterLedger(client.asCluster(), server)
 }
 
 /** A Cluster takes commands only when it is ready. */
-async function clusterLedger(client: RedisClient, calls: Calls): Promise<Ledger> {
+async function clusterLedger(client: RedisClient, server: Server): Promise<Ledger> {
   const main = attended(connectionLike(client, 'fleetcron'))
-  const line = new Line(calls, client)
+  const line = new Line(server, client)
   try {
-    for (const each of [main, line.connection]) await calls.within(each, calls.callMs, () => readied(each))
-    return { calls, main, line }
+    for (const each of [main, line.connection]) await server.within(each, server.callMs, () => readied(each))
+    return { server, main, line }
   } catch (error) {
     main.disconnect()
     line.close()
@@ -128,15 +117,4 @@ function placeOf(client: RedisClient): string {
   if (isSentinel(client)) return `${String(options.name)} behind Redis Sentinels`
   if (typeof options.path === 'string') return `redis at ${options.path}`
   return `redis at ${options.host ?? 'localhost'}:${options.port ?? 6379}`
-}
-
-/** One after the other: two nodes of one process that open one store at once connect once. */
-class Serial {
-  #last: Promise<unknown> = Promise.resolve()
-
-  run<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(act, act)
-    this.#last = result.catch(() => undefined)
-    return result
-  }
 }

@@ -1,9 +1,10 @@
 import { FleetcronError } from '../../errors.js'
 import type { StoreInfo } from '../port.js'
-import { type Calls, script, unusable } from './calls.js'
+import { unusable } from '../unavailable.js'
 import type { RedisConnection } from './driver.js'
 import { OPEN, SCHEMA_VERSION } from './scripts/open.js'
 import { SHARED } from './scripts/shared.js'
+import { type Server, script } from './server.js'
 
 /** What a server says of itself; null where it may not be asked. */
 interface Facts {
@@ -31,10 +32,10 @@ const OPENING = script(OPEN)
 const OLDEST = [6, 2] as const
 
 /** Looks at the server before anything is made in it, and refuses one that cannot hold a ledger. */
-export async function inspect(calls: Calls, main: RedisConnection, isSentinel: boolean): Promise<Facts> {
-  const info = linesOf(await calls.run<string>(main, INFO, []))
+export async function inspect(server: Server, main: RedisConnection, isSentinel: boolean): Promise<Facts> {
+  const info = linesOf(await server.run<string>(main, INFO, []))
   const [policy, appendonly, appendfsync] = await Promise.all(
-    (['maxmemory-policy', 'appendonly', 'appendfsync'] as const).map((name) => setting(calls, main, name)),
+    (['maxmemory-policy', 'appendonly', 'appendfsync'] as const).map((name) => setting(server, main, name)),
   )
   const facts: Facts = {
     version: info.get('redis_version') ?? null,
@@ -48,25 +49,25 @@ export async function inspect(calls: Calls, main: RedisConnection, isSentinel: b
   }
   const [major = 0, minor = 0] = (facts.version ?? '99.0').split('.').map(Number)
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    const what = `The ledger ${calls.place} is in Redis ${facts.version}: it needs Redis ${OLDEST.join('.')} or later, or Valkey.`
+    const what = `The ledger ${server.place} is in Redis ${facts.version}: it needs Redis ${OLDEST.join('.')} or later, or Valkey.`
     throw new FleetcronError('OPTION_INVALID', what)
   }
-  if (facts.role === 'slave') throw unusable(calls.place, 'it is a replica: the ledger needs the master')
+  if (facts.role === 'slave') throw unusable(server.place, 'it is a replica: the ledger needs the master')
   return facts
 }
 
 /** Makes the ledger where there is none, and tells how far it can be trusted. */
-export async function infoOf(calls: Calls, main: RedisConnection, facts: Facts): Promise<StoreInfo> {
+export async function infoOf(server: Server, main: RedisConnection, facts: Facts): Promise<StoreInfo> {
   type Answer = readonly [schema: number, incarnation?: string, writes?: number]
-  const [schema, incarnation = '', writes = 0] = await calls.run<Answer>(main, OPENING, calls.history())
+  const [schema, incarnation = '', writes = 0] = await server.run<Answer>(main, OPENING, server.history())
   if (schema > SCHEMA_VERSION) {
-    const what = `The ledger ${calls.place} has the layout ${schema}, and this version of fleetcron knows ${SCHEMA_VERSION}: `
+    const what = `The ledger ${server.place} has the layout ${schema}, and this version of fleetcron knows ${SCHEMA_VERSION}: `
     throw new FleetcronError(
       'STORE_NEWER',
       `${what}install the version of fleetcron that the other nodes run, or a later one.`,
     )
   }
-  calls.learn(incarnation, writes)
+  server.learn(incarnation, writes)
   const remarks = remarksOf(facts)
   return {
     kind: facts.isValkey ? 'valkey' : 'redis',
@@ -77,9 +78,9 @@ export async function infoOf(calls: Calls, main: RedisConnection, facts: Facts):
 }
 
 /** Whether a server is a node of a Cluster; false where it may not be asked. */
-export async function isClusterNode(calls: Calls, main: RedisConnection): Promise<boolean> {
-  const told = await calls
-    .within(main, calls.callMs, () => main.call('info', ['cluster']))
+export async function isClusterNode(server: Server, main: RedisConnection): Promise<boolean> {
+  const told = await server
+    .within(main, server.callMs, () => main.call('info', ['cluster']))
     .catch((error) => {
       if (error instanceof FleetcronError && /lacks a right/.test(error.message)) return ''
       throw error
@@ -114,10 +115,10 @@ function remarksOf(facts: Facts): string[] {
 }
 
 /** A setting of the server, or the first odd one of all masters of a Cluster; null where CONFIG is not allowed. */
-async function setting(calls: Calls, main: RedisConnection, name: keyof typeof GOOD): Promise<string | null> {
+async function setting(server: Server, main: RedisConnection, name: keyof typeof GOOD): Promise<string | null> {
   const servers = main.nodes?.('master') ?? [main]
   try {
-    const told = await calls.within(main, calls.callMs, () =>
+    const told = await server.within(main, server.callMs, () =>
       Promise.all(servers.map((server) => server.call('config', ['get', name]))),
     )
     const values = told.map((each) => (Array.isArray(each) ? String(each[1] ?? '') : ''))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { attended, type Calls } from './calls.js'
 import { connectionLike, type RedisClient, type RedisConnection, readied } from './driver.js'
+import { attended, type Server } from './server.js'
 
 type Wake = (bucket: number) => void
 
@@ -16,7 +16,7 @@ export class Line {
   readonly channel: string
   /** Tells what this process published from what others did. */
   readonly self = randomUUID().slice(0, 8)
-  readonly #calls: Calls
+  readonly #server: Server
   readonly #client: RedisClient
   readonly #wakes = new Set<Wake>()
   #ear: RedisConnection | null = null
@@ -24,10 +24,10 @@ export class Line {
   #retryMs = RETRY_MS.first
   #isClosed = false
 
-  constructor(calls: Calls, client: RedisClient) {
-    this.#calls = calls
+  constructor(server: Server, client: RedisClient) {
+    this.#server = server
     this.#client = client
-    this.channel = `${calls.base}wake`
+    this.channel = `${server.base}wake`
     this.connection = attended(connectionLike(client, 'fleetcron-beats'))
   }
 
@@ -61,7 +61,7 @@ export class Line {
   async #listen(): Promise<void> {
     const ear = this.#ear ?? this.#makeEar()
     try {
-      await this.#calls.within(ear, this.#calls.callMs, async () => {
+      await this.#server.within(ear, this.#server.callMs, async () => {
         if (this.#client.isCluster === true && ear.status === 'wait') await readied(ear)
         await ear.subscribe(this.channel)
       })

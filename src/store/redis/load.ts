@@ -1,7 +1,6 @@
 import type { Aggregate, Run, StoredDefinition } from '../../ledger/types.js'
 import type { Loaded, LoadQuery, Unreadable } from '../port.js'
 import { readOr } from '../readable.js'
-import { script } from './calls.js'
 import type { Ledger } from './ledger.js'
 import {
   type AggregateRow,
@@ -15,6 +14,7 @@ import {
   runOf,
 } from './rows.js'
 import { LOAD } from './scripts/load.js'
+import { script } from './server.js'
 
 const SCRIPT = script(LOAD)
 
@@ -31,13 +31,13 @@ type Answer = readonly [
 ]
 
 export async function load(ledger: Ledger, query: LoadQuery): Promise<Loaded> {
-  const { calls, main } = ledger
+  const { server, main } = ledger
   const jobs = new Map<string, Aggregate>()
   const definitions = new Map<string, readonly StoredDefinition[]>()
   const runs = new Map<string, Run>()
   const bad = new Map<string, Unreadable>()
   const answers: Answer[] = []
-  for (const part of partsOf(query)) answers.push(await calls.run<Answer>(main, SCRIPT, part))
+  for (const part of partsOf(query)) answers.push(await server.run<Answer>(main, SCRIPT, part))
   for (const [, rows, texts, found] of answers) {
     for (const [job, body, stop] of found) {
       readOr(

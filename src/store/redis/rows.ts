@@ -2,7 +2,7 @@ import type { Aggregate, LedgerEvent, Run, Stop, StoredDefinition } from '../../
 import { manifestId } from '../manifest.js'
 import type { NodeHello, NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun, UnreadableRow } from '../readable.js'
-import type { Argument } from './calls.js'
+import type { Argument } from './server.js'
 
 /** Rows as the scripts give and take them. */
 

@@ -1,9 +1,9 @@
 import type { Settlement } from '../../ledger/types.js'
 import type { SettleResult } from '../port.js'
-import { script } from './calls.js'
 import type { Ledger } from './ledger.js'
 import { runArguments } from './rows.js'
 import { SETTLE } from './scripts/settle.js'
+import { script } from './server.js'
 
 const SCRIPT = script(SETTLE)
 
@@ -17,14 +17,14 @@ type Answer = readonly [incarnation: string, writes: number, words: readonly Wor
 const RESULTS = { s: 'settled', l: 'late', x: 'lost' } as const satisfies Record<Word, SettleResult>
 
 export async function settle(ledger: Ledger, settlements: readonly Settlement[]): Promise<readonly SettleResult[]> {
-  const { calls, main, line } = ledger
+  const { server, main, line } = ledger
   const results = new Map<Settlement, SettleResult>()
   for (const part of inParts(settlements)) {
-    const args = [...calls.history(), line.channel, line.self, part.length, ...part.flatMap(settlementArguments)]
+    const args = [...server.history(), line.channel, line.self, part.length, ...part.flatMap(settlementArguments)]
     const sessions = new Set(part.flatMap(({ run }) => run.session ?? []))
     const keys = [...sessions].map((session) => `session:${session}`)
-    const [incarnation, writes, words, woken] = await calls.run<Answer>(main, SCRIPT, args, keys)
-    calls.learn(incarnation, writes)
+    const [incarnation, writes, words, woken] = await server.run<Answer>(main, SCRIPT, args, keys)
+    server.learn(incarnation, writes)
     line.wake(woken)
     for (const [index, each] of part.entries()) results.set(each, RESULTS[words[index] ?? 'x'])
   }

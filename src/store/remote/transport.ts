@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { ERROR_CODES, type ErrorCode, FleetcronError } from '../../errors.js'
+import { unanswered, unusable } from '../unavailable.js'
 import type { Address } from './address.js'
 import { pathOf } from './wire.js'
 
@@ -114,14 +115,15 @@ export class Transport {
       const known = ERROR_CODES.find((code) => code === error.code)
       throw this.#refused(status, known ?? 'STORE_UNAVAILABLE', error.message)
     }
-    if (status >= 300 && status < 400) throw this.#unusable('it answers with a redirect, which is not followed')
+    if (status >= 300 && status < 400) throw unusable(this.place, 'it answers with a redirect, which is not followed')
     const what = status === 200 ? 'with something that is not JSON' : `${status} to ${method}`
-    throw this.#unusable(`it answers ${what}: is it \`fleetcron serve\` that listens there?`)
+    throw unusable(this.place, `it answers ${what}: is it \`fleetcron serve\` that listens there?`)
   }
 
   #refused(status: number, code: ErrorCode, message: string): FleetcronError {
     if (status === 401) {
-      return this.#unusable(
+      return unusable(
+        this.place,
         'it refused the token: FLEETCRON_STORE_TOKEN has to be a line of the file that it was started with',
       )
     }
@@ -130,17 +132,8 @@ export class Transport {
   }
 
   #away(error: unknown, deadlineMs: number | null): FleetcronError {
-    if (deadlineMs !== null) {
-      const what = `The ledger ${this.place} did not answer in ${deadlineMs} ms; whether the call took effect is not known.`
-      return new FleetcronError('STORE_UNAVAILABLE', what)
-    }
-    return this.#unusable(whyAway(error), error)
-  }
-
-  #unusable(why: string, cause?: unknown): FleetcronError {
-    const end = why.endsWith('?') ? '' : '.'
-    const message = `The ledger ${this.place} cannot be used: ${why}${end}`
-    return new FleetcronError('STORE_UNAVAILABLE', message, { cause })
+    if (deadlineMs !== null) return unanswered(this.place, deadlineMs)
+    return unusable(this.place, whyAway(error), error)
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { FleetcronError } from '../../errors.js'
 import type { Migratable, Migration } from '../migration.js'
+import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
@@ -44,7 +45,6 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
   const connection = new Connection({ path, driver, now: () => Math.floor(now()), busyMs })
   const ledger: Ledger = { connection, fleet, incarnation: '', woken: new Set() }
   const wakers = new Wakers(ledger)
-  let users = 0
 
   /** Opens the file; also again, where it was deleted or another one was put in its place. */
   async function connect(): Promise<void> {
@@ -52,8 +52,8 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
     await connection.open()
     ledger.incarnation = await migrate(connection, { autoMigrate })
   }
-  const serial = new Serial()
-  const ready = () => serial.run(async () => (users > 0 && connection.isReplaced ? connect() : undefined))
+  const openings = new Openings()
+  const ready = () => openings.inTurn(async () => (openings.isOpen && connection.isReplaced ? connect() : undefined))
 
   async function write<T>(act: (now: number) => T): Promise<T> {
     await ready()
@@ -75,14 +75,12 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
 
   return {
     open: () =>
-      serial.run(async () => {
-        if (users === 0) await connect()
-        users++
+      openings.open(async () => {
+        if (!openings.isOpen) await connect()
         return infoOf(ledger)
       }),
     close: () =>
-      serial.run(async () => {
-        if (users === 0 || --users > 0) return
+      openings.close(() => {
         wakers.stop()
         connection.close()
       }),
@@ -105,7 +103,7 @@ export function createSqliteStore(options: SqliteStoreOptions): Store & Migratab
     runs: (query) => read(() => runs(ledger, query)),
     events: (query) => read(() => events(ledger, query)),
     prune: (query) => write((at) => prune(ledger, query, at)),
-    migration: () => serial.run(() => (users > 0 ? migration(connection) : looked(options))),
+    migration: () => openings.inTurn(() => (openings.isOpen ? migration(connection) : looked(options))),
   }
 }
 
@@ -131,16 +129,5 @@ function infoOf(ledger: Ledger): StoreInfo {
       'SQLite serves the processes of one host; a process that is stopped inside a transaction stops the whole file until ' +
       'it goes on.',
     incarnation: ledger.incarnation,
-  }
-}
-
-/** One after the other: two nodes of one process that open one store at once open one connection. */
-class Serial {
-  #last: Promise<unknown> = Promise.resolve()
-
-  run<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(act, act)
-    this.#last = result.catch(() => undefined)
-    return result
   }
 }

@@ -1,5 +1,7 @@
 import { FleetcronError } from '../../errors.js'
-import { Deadline, TooLate } from '../deadline.js'
+import { TooLate } from '../deadline.js'
+import { Pooled } from '../pooled.js'
+import { unanswered, unusable } from '../unavailable.js'
 import {
   isPassing,
   isStatementsOwn,
@@ -10,7 +12,7 @@ import {
 } from './driver.js'
 import { type Parameters, statement } from './names.js'
 
-export interface CallsOptions {
+export interface ServerOptions {
   readonly pool: MysqlPool
   /** What the names of the tables begin with. */
   readonly prefix: string
@@ -29,21 +31,30 @@ export interface Answer {
   readonly affected: readonly number[]
 }
 
-/** How often a transaction that was undone for another's sake is sent again. */
-const TRIES = 5
-
 /**
  * Messages to the server. Each holds all the statements of a call, or of a step of it, and is one round trip; a transaction
  * never lasts from one message to the next, so a process that is stopped in between holds up nobody.
  */
-export class Calls {
-  readonly #options: CallsOptions
-  /** Connections that were made before one was found dead are suspected too: after a failover they all are. */
-  #suspectBefore = 0
-  readonly #madeAt = new WeakMap<object, number>()
+export class Server {
+  readonly #options: ServerOptions
+  readonly #pooled: Pooled<MysqlConnection>
 
-  constructor(options: CallsOptions) {
+  constructor(options: ServerOptions) {
     this.#options = options
+    this.#pooled = new Pooled({
+      connect: () => options.pool.getConnection(),
+      // mysql2 wraps a connection anew each time it is given out.
+      identityOf: (connection) => connection.connection ?? connection,
+      taken: (connection) => void connection.on?.('error', ignored),
+      given: (connection, destroy) => {
+        connection.removeListener?.('error', ignored)
+        if (destroy) connection.destroy()
+        else connection.release()
+      },
+      isStatementsOwn,
+      isPassing,
+      explained: (error) => this.#explained(error),
+    })
   }
 
   get place(): string {
@@ -85,75 +96,31 @@ export class Calls {
   }
 
   /** Does something with a connection of the pool. One that did not answer in time is not given back. */
-  async use<T>(act: (connection: MysqlConnection) => Promise<T>, ms = this.#options.statementMs): Promise<T> {
-    const connecting = this.#connect()
-    let isUsed = false
-    const withConnection = async () => {
-      const connection = await connecting
-      isUsed = true
-      connection.on?.('error', ignored)
-      return act(connection)
-    }
-    const result = await this.within(ms, withConnection, (error) => {
-      connecting.then(isUsed && !isStatementsOwn(error) ? destroy : give).catch(() => undefined)
-    })
-    connecting.then(give).catch(() => undefined)
-    return result
+  use<T>(act: (connection: MysqlConnection) => Promise<T>, ms = this.#options.statementMs): Promise<T> {
+    return this.#pooled.use(ms, act)
   }
 
   /** Waits so long and no longer; tells `failed` before it says what went wrong. */
-  async within<T>(ms: number, act: () => Promise<T>, failed: (error: unknown) => void): Promise<T> {
-    const sent = performance.now()
-    const deadline = new Deadline(ms)
-    try {
-      return await deadline.race(act())
-    } catch (error) {
-      if (error instanceof TooLate) this.#suspectBefore = sent
-      failed(error)
-      throw this.explained(error)
-    } finally {
-      deadline.end()
-    }
+  within<T>(ms: number, act: () => Promise<T>, failed: (error: unknown) => void): Promise<T> {
+    return this.#pooled.within(ms, act, failed)
   }
 
   /** Sends it again while it is undone for another's sake. */
-  async retried<T>(act: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await act()
-      } catch (error) {
-        if (tries === TRIES || !isPassing((error as { cause?: unknown }).cause ?? error)) throw error
-      }
-      await shortPause(10 * tries)
-    }
+  retried<T>(act: () => Promise<T>): Promise<T> {
+    return this.#pooled.retried(act)
   }
 
   /** An error in the words of the ledger; none of them is the connection's URL or what it holds. */
-  explained(error: unknown): unknown {
+  #explained(error: unknown): unknown {
     if (error instanceof FleetcronError) return error
     const { place } = this.#options
-    if (error instanceof TooLate) {
-      const what = `The ledger ${place} did not answer in ${error.ms} ms; whether the call took effect is not known.`
-      return new FleetcronError('STORE_UNAVAILABLE', what)
-    }
+    if (error instanceof TooLate) return unanswered(place, error.ms)
     if (isPassing(error)) {
       const what = `The ledger ${place} was busy: a transaction was undone for the sake of others, or waited for a row too long.`
       return new FleetcronError('STORE_UNAVAILABLE', what, { cause: withoutSql(error) })
     }
     const why = whyUnavailable(error)
     return why === null ? withoutSql(error) : unusable(place, why, withoutSql(error))
-  }
-
-  async #connect(): Promise<MysqlConnection> {
-    for (;;) {
-      const connection = await this.#options.pool.getConnection()
-      // mysql2 wraps a connection anew each time it is given out.
-      const key = connection.connection ?? connection
-      const madeAt = this.#madeAt.get(key) ?? performance.now()
-      this.#madeAt.set(key, madeAt)
-      if (madeAt >= this.#suspectBefore) return connection
-      connection.destroy()
-    }
   }
 }
 
@@ -202,16 +169,6 @@ const OPTIONS = {
   namedPlaceholders: false,
 } satisfies Omit<MysqlQuery, 'sql'>
 
-export function shortPause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * ms))
-}
-
-/** That a ledger cannot be used, in one sentence; `why` is its end. */
-export function unusable(place: string, why: string, cause?: unknown): FleetcronError {
-  const end = why.endsWith('?') ? '' : '.'
-  return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}${end}`, { cause })
-}
-
 /** mysql2's errors carry the text of the message, with all that was to be written. */
 function withoutSql(error: unknown): unknown {
   if (error instanceof Error && 'sql' in error) Object.assign(error, { sql: undefined })
@@ -220,12 +177,3 @@ function withoutSql(error: unknown): unknown {
 
 /** A connection that is cut while it is in use says so twice: by the query that fails, and by this event. */
 function ignored(): void {}
-
-function give(connection: MysqlConnection): void {
-  connection.removeListener?.('error', ignored)
-  connection.release()
-}
-
-function destroy(connection: MysqlConnection): void {
-  connection.destroy()
-}

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { FleetcronError } from '../../errors.js'
-import { TooLate } from '../deadline.js'
+import { Deadline, TooLate } from '../deadline.js'
+import { unanswered, unusable } from '../unavailable.js'
 import { isUnknownScript, type RedisConnection, whyUnavailable } from './driver.js'
 import { FIXED_KEYS } from './scripts/shared.js'
 
@@ -31,7 +32,7 @@ export function attended(connection: RedisConnection): RedisConnection {
  * Calls of the ledger's scripts. Each is one message and one atomic act on the server. A call that is late is given up here
  * and may still be carried out there: every script recognises what comes twice or too late.
  */
-export class Calls {
+export class Server {
   readonly place: string
   readonly callMs: number
   readonly #base: string
@@ -85,17 +86,14 @@ export class Calls {
 
   /** Waits no longer than this; a connection that fell silent is made anew. */
   async within<T>(on: RedisConnection, ms: number, act: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new TooLate(ms)), ms)
-    })
+    const deadline = new Deadline(ms)
     try {
-      return await Promise.race([act(), late])
+      return await deadline.race(act())
     } catch (error) {
       if (error instanceof TooLate && on.status === 'ready') on.disconnect(true)
       throw this.explained(error, lastErrors.get(on))
     } finally {
-      clearTimeout(timer)
+      deadline.end()
     }
   }
 
@@ -105,8 +103,7 @@ export class Calls {
     if (error instanceof TooLate) {
       const why = before === undefined ? null : whyUnavailable(before)
       if (why !== null) return unusable(this.place, why)
-      const what = `The ledger ${this.place} did not answer in ${error.ms} ms; whether the call took effect is not known.`
-      return new FleetcronError('STORE_UNAVAILABLE', what)
+      return unanswered(this.place, error.ms)
     }
     const own = whyUnavailable(error)
     const cause = new Error(error instanceof Error ? error.message : String(error))
@@ -118,9 +115,3 @@ export class Calls {
 }
 
 const CUT = 'the connection was cut'
-
-/** That a ledger cannot be used, in one sentence; `why` is its end. */
-export function unusable(place: string, why: string, cause?: unknown): FleetcronError {
-  const end = why.endsWith('?') ? '' : '.'
-  return new FleetcronError('STORE_UNAVAILABLE', `The ledger ${place} cannot be used: ${why}${end}`, { cause })
-}
