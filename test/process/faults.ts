@@ -24,6 +24,12 @@ export interface Faults {
  * writes afterwards is refused.
  */
 const LEASE_MS = 2_000
+
+/**
+ * The next attempt begins before the beat that a node without runs sends every 10 s: something looked at the lease's end. How soon
+ * after it is measured by the bench, on a machine with nothing else to do.
+ */
+const TAKEN_OVER_MS = LEASE_MS + 6_000
 const CUSTOMERS = 3
 
 /** Every step. */
@@ -55,7 +61,7 @@ function killing(faults: Faults): void {
         await first.gone()
         const next = second()
         const started = await next.next('started')
-        expect(started.at - hit.at).toBeLessThan(LEASE_MS + 1_000)
+        expect(started.at - hit.at).toBeLessThan(TAKEN_OVER_MS)
         expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
         await end(next)
         expect(await ledger()).toMatchObject({ state: 'succeeded', token: started.token })
@@ -90,7 +96,7 @@ function stopping(faults: Faults): void {
           const hit = await first.next('hit')
           const next = second()
           const started = await next.next('started')
-          expect(started.at - hit.at).toBeLessThan(LEASE_MS + 1_000)
+          expect(started.at - hit.at).toBeLessThan(TAKEN_OVER_MS)
           expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
           first.signal('SIGCONT')
           await lateNode(first, point)
