@@ -23,3 +23,4 @@ export type {
 export { Run } from './run.js'
 export { type RunFleetJobOptions, runFleetJob } from './run-fleet-job.js'
 export { InjectEffects, InjectFleet } from './tokens.js'
+export type { WebDoor } from './web-doors.js'

@@ -7,6 +7,8 @@ import { MODULE, REAL_FLEET } from './tokens.js'
 /** When somebody who calls `enableShutdownHooks()` after making the application has done so. */
 const HOOKS_MS = 1_000
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
 /**
  * Ties a fleet's life to the application's: the loop starts when the whole application is up, and runs drain before
  * anything that handlers use is taken away.
@@ -19,7 +21,10 @@ const HOOKS_MS = 1_000
 export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Fleetcron')
   private hooksCheck: NodeJS.Timeout | null = null
-  private readonly terminate = () => void this.drainAndEnd()
+  private readonly terminate = (signal: NodeJS.Signals) => void this.drainAndEnd(signal)
+  private readonly hear = (message: unknown) => {
+    if (message === 'shutdown') this.terminate('SIGTERM')
+  }
 
   constructor(
     @Inject(MODULE) private readonly options: ResolvedModule,
@@ -29,7 +34,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.options.fleet === null) return
-    if (this.options.shutdown === 'sigterm') process.once('SIGTERM', this.terminate)
+    if (this.options.shutdown === 'sigterm') this.listen()
     await this.start()
     this.setup.applicationIsUp()
     // Whoever has no application yet cannot have enabled its hooks: what the start takes does not count.
@@ -41,7 +46,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     if (this.options.fleet === null) return
     if (this.hooksCheck !== null) clearTimeout(this.hooksCheck)
-    process.off('SIGTERM', this.terminate)
+    this.deafen()
     this.setup.timers.clear()
     await this.fleet.stop({ grace: this.options.drainMs })
   }
@@ -69,10 +74,22 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     )
   }
 
+  /** PM2 asks by SIGINT, or by a message where signals cannot be caught; whoever asks twice does not want to wait. */
+  private listen(): void {
+    for (const signal of SIGNALS) process.once(signal, this.terminate)
+    if (process.send !== undefined) process.on('message', this.hear)
+  }
+
+  private deafen(): void {
+    for (const signal of SIGNALS) process.off(signal, this.terminate)
+    process.off('message', this.hear)
+  }
+
   /** Ends the process as if nobody had listened, once the handlers have ended. */
-  private async drainAndEnd(): Promise<void> {
+  private async drainAndEnd(signal: NodeJS.Signals): Promise<void> {
+    this.deafen()
     this.setup.timers.clear()
     await this.fleet.stop({ grace: this.options.drainMs })
-    if (process.listenerCount('SIGTERM') === 0) process.kill(process.pid, 'SIGTERM')
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
   }
 }

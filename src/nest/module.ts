@@ -12,6 +12,7 @@ import { nestLogger } from './logger.js'
 import { type FleetModuleAsyncOptions, type FleetModuleOptions, type ResolvedModule, resolveModule } from './options.js'
 import { FleetSetup } from './setup.js'
 import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET, SOLO } from './tokens.js'
+import { WebDoors } from './web-doors.js'
 
 /** Where a module's hooks stand; on the classes of every copy of the package, since two copies may be loaded. */
 const PLACE: unique symbol = Symbol.for('fleetcron/nest/place') as never
@@ -75,6 +76,7 @@ const PROVIDERS: Provider[] = [
   SchedulerRegistry,
   FleetSetup,
   FleetHealthIndicator,
+  WebDoors,
 ]
 
 function optionsOf({ inject = [], useFactory, useClass, useExisting }: FleetModuleAsyncOptions): Provider[] {

@@ -6,6 +6,7 @@ import { type JobPolicies, POLICY_KEYS } from '../fleet/job-options.js'
 import { type Duration, durationMs, oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 import { FLEET_KEYS, type FleetOptions, FOREIGN_FLEET_KEYS } from '../fleet/options.js'
 import type { JobOverride } from './job-words.js'
+import { type WebDoor, webDoorsOf } from './web-doors.js'
 
 /** What the module understands with and without a fleet. */
 interface DoorOptions {
@@ -43,12 +44,14 @@ export type FleetNamedOptions = DoorOptions &
      */
     readonly startup?: 'wait' | 'fail'
     /**
-     * `'sigterm'`: on SIGTERM the fleet drains and then the process ends, for an application without
-     * `enableShutdownHooks()`. Default `'hooks'`: Nest's shutdown hooks drain it.
+     * `'sigterm'`: on SIGTERM, SIGINT or PM2's message `shutdown` the fleet drains and then the process ends, for an application
+     * without `enableShutdownHooks()`. Default `'hooks'`: Nest's shutdown hooks drain it.
      */
     readonly shutdown?: 'hooks' | 'sigterm'
     /** At the end handlers may go on for so long; then their signals fire, and their runs go to other nodes. Default `'20s'`. */
     readonly drain?: Duration
+    /** What is mounted on the application's web server: `httpDoor({ secrets })` of fleetcron/http. Default: nothing. */
+    readonly http?: WebDoor | readonly WebDoor[] | undefined
   }
 
 /** Options of the module. The fleet's lines go through Nest's logger unless `logger` says otherwise. */
@@ -87,6 +90,7 @@ export interface ResolvedModule {
   readonly startup: 'wait' | 'fail'
   readonly shutdown: 'hooks' | 'sigterm'
   readonly drainMs: number
+  readonly doors: readonly WebDoor[]
 }
 
 /** The module's own defaults, once. */
@@ -101,7 +105,7 @@ export const MODULE_DEFAULTS = {
   drainMs: 20_000,
 } as const
 
-const MODULE_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'startup', 'shutdown', 'drain']
+const MODULE_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'startup', 'shutdown', 'drain', 'http']
 const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
 
 /**
@@ -112,7 +116,7 @@ const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
  * @throws FleetcronError `OPTION_INVALID`
  */
 export function resolveModule(input: FleetModuleOptions, solo: Clock | null = null): ResolvedModule {
-  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, ...rest } = input as FleetNamedOptions
+  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, http, ...rest } = input as FleetNamedOptions
   const door = {
     kinds: {
       cron: cronJobs ?? MODULE_DEFAULTS.cronJobs,
@@ -125,6 +129,7 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
     startup: oneOf('startup', startup ?? MODULE_DEFAULTS.startup, ['wait', 'fail']),
     shutdown: oneOf('shutdown', shutdown ?? MODULE_DEFAULTS.shutdown, ['hooks', 'sigterm']),
     drainMs: drain === undefined ? MODULE_DEFAULTS.drainMs : durationMs('drain', drain, 0),
+    doors: webDoorsOf(http),
   }
   if (!('fleet' in input) && !('store' in input)) {
     refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))

@@ -28,7 +28,9 @@ class Application {
 
   constructor(config: object) {
     const given = { hooks: true, shutdown: 'hooks', drain: '0s', trigger: false, ...config }
-    this.process = spawn(process.execPath, [script, JSON.stringify(given)], { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.process = spawn(process.execPath, [script, JSON.stringify(given)], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
     children.push(this.process)
     for (const stream of [this.process.stdout, this.process.stderr]) {
       createInterface({ input: stream as NodeJS.ReadableStream }).on('line', (line) => {
@@ -102,15 +104,19 @@ it('hands the run of a process that is told to end in mid-handler to another at 
   expect(first.events().slice(-2)).toEqual(['told', 'closed'])
 })
 
-it("drains by itself where the options say shutdown: 'sigterm', and then ends by the signal", async () => {
+it.each([
+  ['SIGTERM', (child: ChildProcess) => child.kill('SIGTERM'), 'SIGTERM'],
+  ['SIGINT', (child: ChildProcess) => child.kill('SIGINT'), 'SIGINT'],
+  ["PM2's message", (child: ChildProcess) => child.send('shutdown'), 'SIGTERM'],
+])("drains by itself at %s where the options say shutdown: 'sigterm', and then ends", async (_, ask, signal) => {
   const app = new Application({ store: newLedger(), hooks: false, shutdown: 'sigterm', trigger: true })
   await app.event('begun')
   await app.event('up')
   const exit = once(app.process, 'exit')
-  app.process.kill('SIGTERM')
+  ask(app.process)
   expect(await app.event('told')).toMatchObject({ isOpen: true })
   await app.line('stopped')
-  expect(await exit).toEqual([null, 'SIGTERM'])
+  expect(await exit).toEqual([null, signal])
 })
 
 it('warns where nothing listens for SIGTERM', async () => {
