@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { resolveJob } from '../src/fleet/job-options.js'
 import { createFleet, type Fleet, type JobOptions } from '../src/index.js'
 import { createMemoryStore } from '../src/store/memory/index.js'
-import { ManualClock } from '../src/testing/clock.js'
+import { ManualClock } from '../src/testing/manual-clock.js'
 import { count, FleetWorld, job, untilSignal } from './fleet/world.js'
 
 const POKED = { pokeGraceMs: 60_000, schedule: { cron: '*/5 * * * *', timeZone: 'UTC', dstGap: 'next' } } as const

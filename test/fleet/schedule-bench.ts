@@ -2,7 +2,7 @@ import { createFleet, defineHandler, type Fleet, type FleetOptions, type RunOf }
 import type { Change } from '../../src/ledger/types.js'
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory/index.js'
 import type { Store } from '../../src/store/port.js'
-import { ManualClock } from '../../src/testing/clock.js'
+import { ManualClock } from '../../src/testing/manual-clock.js'
 
 const START = Date.UTC(2026, 10, 29, 7, 59, 30)
 export const digest = defineHandler<{ tenantId: string }>('tenant-digest', { parse: tenant })
