@@ -253,7 +253,7 @@ describe('while another connection writes', () => {
 
 describe('sqlite()', () => {
   test.each([
-    [{ retries: 3 }, 'OPTION_INVALID', /unknown option 'retries'. Known are prefix, retryFor, clock/],
+    [{ retries: 3 }, 'OPTION_INVALID', /unknown option 'retries'. Known are prefix, retention, retryFor, clock/],
     [{ retryFor: 'soon' }, 'OPTION_INVALID', /effects: retryFor/],
     [{ prefix: 'x'.repeat(65) }, 'EFFECT_INVALID', /prefix.*65 characters/],
     [{ prefix: 7 }, 'EFFECT_INVALID', /prefix.*number/],

@@ -12,13 +12,16 @@ import type {
   Effects,
   Joined,
   OnceOptions,
+  PrunedPage,
+  PrunePage,
   Raised,
   Statements,
 } from './port.js'
+import { pruneScript } from './prune.js'
 import { repeating } from './retry.js'
 import { currentFrame, insideEffect, insideEffectAwaiting, refuseInsideEffect, refuseInsideItself } from './scope.js'
 import { type Effect, fenceScript, onceScript, raiseScript, type Script } from './script.js'
-import { ensureScript, missingScript, tablesText } from './tables.js'
+import { ensureScript, missingScript, tablesSpoilt, tablesText } from './tables.js'
 import { checkText, encodeResult, fingerprint, LIMITS, shown } from './values.js'
 
 /** One business database, as its effects see it. */
@@ -37,10 +40,12 @@ export function createEffects<Tx>(adapter: EffectAdapter<Tx>, options?: EffectOp
   return {
     dialect: adapter.dialect,
     tables: tablesText(adapter.statements),
-    ensure: () => promisedUnlessNested(() => tablesBy(base, ensureScript)),
+    ensure: () => promisedUnlessNested(() => ensureTables(base)),
     missing: () => promisedUnlessNested(() => tablesBy(base, missingScript)),
     raise: (resource, token) => promisedUnlessNested(() => raiseFence(base, resource, token)),
     bind: (origin) => bindTo(base, origin),
+    keptMs: base.settings.keptMs,
+    prune: (page) => promisedUnlessNested(() => pruneKeys(base, page)),
     once: onceFor(base, null) as Effects<Tx>['once'],
     call: callFor(base, null),
     uncertain: (limit = 100) => promisedUnlessNested(() => listUncertain(base, limit)),
@@ -117,13 +122,32 @@ function checkResolution(effect: Effect, resolution: Resolution): string | null 
   return encodeResult(resolution.confirmed, effect.what)
 }
 
-function tablesBy<Tx, R>(
-  { adapter, settings }: Base<Tx>,
-  script: (sql: Statements, what: string) => Script<R>,
-): Promise<R> {
-  const what = 'The tables of effects'
+/** What was made is looked at in a further transaction: the snapshot of the first may be older than another's tables. */
+function ensureTables<Tx>(base: Base<Tx>): Promise<readonly string[]> {
+  return tablesBy(base, ensureScript).then((made) => looked(base, made))
+}
+
+async function looked<Tx>(base: Base<Tx>, made: readonly string[]): Promise<readonly string[]> {
+  const left = made.length === 0 ? made : await tablesBy(base, missingScript)
+  if (left.length > 0) throw tablesSpoilt(TABLES, left)
+  return made
+}
+
+const TABLES = 'The tables of effects'
+
+function tablesBy<Tx, R>({ adapter, settings }: Base<Tx>, script: (sql: Statements) => Script<R>): Promise<R> {
+  refuseInsideEffect(TABLES)
+  const act = () => playOwn(adapter, TABLES, () => script(adapter.statements))
+  return repeating(adapter, settings, TABLES, act, null)
+}
+
+function pruneKeys<Tx>({ adapter, settings }: Base<Tx>, page: PrunePage): Promise<PrunedPage> {
+  const what = 'The retention of keys'
+  const { keptMs, prefix } = settings
   refuseInsideEffect(what)
-  return repeating(adapter, settings, what, () => playOwn(adapter, what, () => script(adapter.statements, what)), null)
+  if (keptMs === null) return Promise.resolve({ removed: 0, next: null })
+  const script = () => pruneScript(adapter.statements, prefix, keptMs, page)
+  return repeating(adapter, settings, what, () => playOwn(adapter, what, script), null)
 }
 
 function raiseFence<Tx>({ adapter, settings }: Base<Tx>, resource: string, token: number): Promise<Raised> {

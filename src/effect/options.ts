@@ -8,11 +8,13 @@ const DEFAULTS = { prefix: '', retryFor: '10s' } as const
 
 export interface EffectSettings {
   readonly prefix: string
+  /** Null: for good. */
+  readonly keptMs: number | null
   readonly retryForMs: number
   readonly clock: EffectClock
 }
 
-const KNOWN = ['prefix', 'retryFor', 'clock'] as const satisfies readonly (keyof EffectOptions)[]
+const KNOWN = ['prefix', 'retention', 'retryFor', 'clock'] as const satisfies readonly (keyof EffectOptions)[]
 
 const OF_TRANSACTIONS = [
   'isolationLevel',
@@ -30,11 +32,25 @@ export function resolveEffectOptions(options: EffectOptions = {}): EffectSetting
   return {
     prefix,
     retryForMs: parseDuration(options.retryFor ?? DEFAULTS.retryFor, 'effects: retryFor'),
+    keptMs: keptMsOf(options.retention),
     clock: options.clock ?? PROCESS_CLOCK,
   }
 }
 
 /**
+/** A job's default reach back into the past is a week at most; no key may be gone by then. */
+const SHORTEST_RETENTION_MS = 7 * 86_400_000
+
+function keptMsOf(retention: EffectOptions['retention']): number | null {
+  if (retention === undefined || retention === false) return null
+  const keptMs = parseDuration(retention, 'effects: retention')
+  if (keptMs >= SHORTEST_RETENTION_MS) return keptMs
+  throw new FleetcronError(
+    'OPTION_INVALID',
+    `effects: retention '${retention}' is less than 7d: a run of last week would make its effects again.`,
+  )
+}
+
  * Parts the options of transactions from those of effects.
  *
  * @throws FleetcronError `OPTION_INVALID`

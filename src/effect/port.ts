@@ -134,6 +134,13 @@ export interface Effects<Tx = TxOf> extends Calls {
    * @throws `EFFECT_INVALID` for an effect that is not uncertain
    */
   resolve(key: string, resolution: Resolution): Promise<void>
+  /** How long keys are kept, in milliseconds; null: for good. */
+  readonly keptMs: number | null
+  /**
+   * Removes keys that are settled and older than `keptMs`, among the next `limit` in the order of the table; a fleet does so
+   * by itself. Calls whose outcome is open stay.
+   */
+  prune(page: PrunePage): Promise<PrunedPage>
   /** `once` outside runs, by key alone: the button and the nightly job share a key. */
   once<R>(
     key: string,
@@ -141,6 +148,18 @@ export interface Effects<Tx = TxOf> extends Calls {
     options?: OnceOptions & { readonly tx?: undefined },
   ): Promise<Kept<R>>
   once<R>(key: string, fn: (tx: Tx) => R | Promise<R>, options: OnceOptions & { readonly tx: Tx }): Joined<Tx, Kept<R>>
+}
+
+export interface PrunePage {
+  /** The last key that was looked at; null: begin. */
+  readonly after: string | null
+  readonly limit: number
+}
+
+export interface PrunedPage {
+  readonly removed: number
+  /** Go on after this key; null: the table was seen to its end. */
+  readonly next: string | null
 }
 
 /** What a stale writer is told. It is thrown as a `FleetcronError` with code `STALE_TOKEN`. */
@@ -197,6 +216,10 @@ export interface Statements {
   readonly retakeKey: string
   /** (result, key): `open` becomes `done`. */
   readonly finishKey: string
+  /** (kept ms, key, limit) → key, expired (1 or 0) of the keys after it, in order; nothing is locked. */
+  readonly expired: string
+  /** (key, kept ms): removes it if it is settled and older. */
+  readonly prune: string
   readonly calls: CallStatements
   /**
    * Around a joined effect, so that a failed one leaves nothing behind even when the user commits. Null where savepoints
@@ -216,6 +239,8 @@ export interface CallStatements {
   readonly sendAgain: string
   /** (state, result, problem, key) */
   readonly settle: string
+  /** (state, result, problem, key): a definite answer; `sending_until` becomes when it was known. */
+  readonly answer: string
   /** (audit, key) */
   readonly audit: string
   /** (limit) → those `uncertain`, and those `intended` whose sender cannot be sending any more; oldest first. */
@@ -264,6 +289,11 @@ export interface EffectClock {
 export interface EffectOptions {
   /** Written before every key as it is, where two applications share a database. At most 64 characters. Default: none. */
   readonly prefix?: string
+  /**
+   * How long keys are kept once their effect is made, at least a week: whoever uses one again after that makes the effect
+   * again. A job that may reach further back is refused. Default: for good.
+   */
+  readonly retention?: string | number | false
   /** How long a transaction of its own is repeated while the database is busy or refuses to serialise it. Default: `'10s'`. */
   readonly retryFor?: string | number
   /** Default: the process's. */

@@ -1,3 +1,4 @@
+import type { FleetcronError } from '../errors.js'
 import { effectInvalid } from './errors.js'
 import type { QueryResult, Statements } from './port.js'
 import type { Script } from './script.js'
@@ -44,11 +45,13 @@ export function* missingScript(sql: Statements): Script<readonly string[]> {
 }
 
 /** Makes what is missing. Where nothing is, nothing is asked for that a restricted user may not do. */
-export function* ensureScript(sql: Statements, what: string): Script<readonly string[]> {
-  const before = yield* missingScript(sql)
-  if (before.length === 0) return before
-  for (const statement of sql.tables) yield { sql: statement, params: [] }
-  const left = yield* missingScript(sql)
-  if (left.length === 0) return before
-  throw effectInvalid(what, `tables that were there before lack ${left.join(', ')}. Add that by hand, or rename them.`)
+export function* ensureScript(sql: Statements): Script<readonly string[]> {
+  const missing = yield* missingScript(sql)
+  if (missing.length > 0) for (const statement of sql.tables) yield { sql: statement, params: [] }
+  return missing
+}
+
+export function tablesSpoilt(what: string, missing: readonly string[]): FleetcronError {
+  const why = `tables that were there before lack ${missing.join(', ')}. Add that by hand, or rename them.`
+  return effectInvalid(what, why)
 }

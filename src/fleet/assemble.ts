@@ -5,6 +5,7 @@ import { Definitions } from './definitions.js'
 import { Events } from './events.js'
 import { EffectTables } from './fence.js'
 import { hostStored } from './handlers.js'
+import { KeyRetention } from './key-retention.js'
 import { StoreLink } from './link.js'
 import { Log } from './log.js'
 import { Looker } from './looker.js'
@@ -46,6 +47,7 @@ export function assemble(options: NodeOptions, stopping: AbortSignal): Parts {
   parts.beats = new Beats(parts)
   parts.remarks = new Remarks(parts)
   parts.retention = new Retention(parts)
+  parts.keyRetention = new KeyRetention(parts)
   parts.outage = new Outage(parts)
   events.on('store-back', () => {
     parts.settling.nudge()

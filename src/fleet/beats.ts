@@ -139,11 +139,12 @@ export class Beats {
   }
 
   private answered(session: Session, reply: BeatReply, sent: number): void {
-    const { sessions, attempts, membership, looker, definitions, events, remarks, retention } = this.parts
+    const { sessions, attempts, membership, looker, definitions, events, remarks, retention, keyRetention } = this.parts
     events.emit('beaten', { session: session.ref.id, alive: reply.alive, runs: attempts.idsOf(session).length })
     membership.update(reply.nodes, reply.now)
     remarks.saw(reply.nodes)
     retention.saw(reply.nodes, reply.now)
+    keyRetention.saw(reply.nodes, reply.now)
     definitions.sawIncarnation(reply.incarnation)
     if (session.lost !== null) return
     if (!reply.alive) {

@@ -59,8 +59,10 @@ export class FleetOfJobs implements Fleet, Booting {
     this.events = new Events({ fleet, node: label }, (event, error) =>
       this.log.error(`a listener for '${event}' threw`, { error: String(error) }),
     )
-    const { defaults, timeZone } = this.options
-    const jobsAround = { defaults, timeZone, processTimeZone: around.timeZone }
+    const { defaults, timeZone, effects } = this.options
+    // Effects may be made by an earlier version of the package, or by a test.
+    const keysKeptMs = effects?.keptMs ?? null
+    const jobsAround = { defaults, timeZone, processTimeZone: around.timeZone, keysKeptMs }
     this.declared = new Declared(fleet, service, jobsAround)
     this.guest = new Guest(fleet, () => this.makeGuest())
     this.schedules = createSchedules({

@@ -1,6 +1,7 @@
 import type { CatchUp, Definition, Overlap, Retry } from '../ledger/types.js'
 import { type ScheduleInput, scheduleSpec } from '../schedule/index.js'
 import { FOREIGN_CATCH_UPS, FOREIGN_KEYS, FOREIGN_OVERLAPS } from './foreign-words.js'
+import { checkKeysKept } from './key-retention.js'
 import {
   type Duration,
   durationMs,
@@ -149,6 +150,8 @@ export interface JobSurroundings {
   readonly timeZone: string | undefined
   /** The process's. */
   readonly processTimeZone: string
+  /** How long the keys of effects are kept; null, or left out: for good. */
+  readonly keysKeptMs?: number | null
 }
 
 /**
@@ -161,12 +164,14 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
   const given = definedOnly(input) as JobOptions
   checkSchedule(what, input, given)
   const zone = given.timeZone ?? around.timeZone
+  const definition = {
+    schedule: naming(what, () => scheduleOf(given, zone ?? around.processTimeZone)),
+    ...resolvePolicies(what, { ...around.defaults, ...given }),
+  }
+  checkKeysKept(what, definition, around.keysKeptMs ?? null)
   return {
     id: textOf(`${what}: id`, given.id ?? name, 200),
-    definition: {
-      schedule: naming(what, () => scheduleOf(given, zone ?? around.processTimeZone)),
-      ...resolvePolicies(what, { ...around.defaults, ...given }),
-    },
+    definition,
     zoneDefaulted: zone === undefined,
     disabled: given.disabled === undefined ? false : flag(`${what}: disabled`, given.disabled),
     initialDelayMs:

@@ -7,6 +7,7 @@ import type { Clock } from './clock.js'
 import type { Definitions } from './definitions.js'
 import type { Events } from './events.js'
 import type { EffectTables } from './fence.js'
+import type { KeyRetention } from './key-retention.js'
 import type { StoreLink } from './link.js'
 import type { Log } from './log.js'
 import type { Looker } from './looker.js'
@@ -61,6 +62,7 @@ export interface Parts {
   readonly effectTables: EffectTables
   readonly remarks: Remarks
   readonly retention: Retention
+  readonly keyRetention: KeyRetention
   readonly outage: Outage
   /** Fires when the node stops: every pause ends. */
   readonly stopping: AbortSignal

@@ -1,11 +1,8 @@
-import { hash32 } from '../ledger/index.js'
 import type { NodeSummary } from '../store/port.js'
 import { isUnavailable } from './link.js'
 import type { Parts } from './parts.js'
 import { pause } from './pause.js'
-
-/** A node counts as live while it was seen this recently. */
-const LIVE_MS = 25_000
+import { isFirst } from './sweeper.js'
 
 /** From one sweep to the next. The first comes within this time of the start, and not before a twelfth of it. */
 const EVERY_MS = 3_600_000
@@ -36,17 +33,7 @@ export class Retention {
     const { clock } = this.parts.facts
     if (this.sweeping || clock.monotonic() < this.dueAt) return
     this.dueAt = clock.monotonic() + EVERY_MS
-    if (this.isFirst(nodes, now)) void this.sweep(now)
-  }
-
-  private isFirst(nodes: readonly NodeSummary[], now: number): boolean {
-    const { id } = this.parts.facts
-    const mine = hash32(`prune ${id}`)
-    return !nodes.some(({ node, seenAt, endedAt }) => {
-      const isLive = endedAt === null && seenAt >= now - LIVE_MS
-      const theirs = hash32(`prune ${node}`)
-      return isLive && node !== id && (theirs > mine || (theirs === mine && node > id))
-    })
+    if (isFirst('prune', this.parts.facts.id, nodes, now)) void this.sweep(now)
   }
 
   private async sweep(now: number): Promise<void> {

@@ -79,7 +79,7 @@ export function* answerScript(
   answer: { readonly state: 'confirmed' | 'rejected'; readonly result: string | null; readonly problem: string | null },
 ): Script<Next> {
   const row = yield* readCall(sql.calls, effect)
-  if (isOpen(row)) yield* query(sql.calls.settle, [answer.state, answer.result, answer.problem, effect.kept])
+  if (isOpen(row)) yield* query(sql.calls.answer, [answer.state, answer.result, answer.problem, effect.kept])
   return nextOf(effect, isOpen(row) ? { ...row, ...answer } : row)
 }
 
@@ -126,7 +126,8 @@ export function* resolveScript(
     ...((decode(textOf(row.audit)) as unknown[]) ?? []),
     { at: Number(row.now), by, why, state },
   ])
-  yield* query(sql.calls.settle, [state, result, state === 'released' ? textOf(row.problem) : null, effect.kept])
+  if (state === 'released') yield* query(sql.calls.settle, [state, result, textOf(row.problem), effect.kept])
+  else yield* query(sql.calls.answer, [state, result, null, effect.kept])
   yield* query(sql.calls.audit, [audit, effect.kept])
 }
 

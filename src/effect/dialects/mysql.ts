@@ -51,6 +51,10 @@ VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
 WHERE \`key\` = ? AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE \`key\` = ?`,
+  expired: `SELECT \`key\`, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?
+  THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE \`key\` > ? ORDER BY \`key\` LIMIT ?`,
+  prune: `DELETE FROM fleetcron_effect WHERE \`key\` = ?
+  AND state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?`,
   savepoint: null,
   calls: {
     intend: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, input, idempotency_key,
@@ -61,6 +65,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})`,
     sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
   state = 'intended', tries = tries + 1 WHERE \`key\` = ?`,
     settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE \`key\` = ?`,
+    answer: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ?, sending_until = ${NOW}
+  WHERE \`key\` = ?`,
     audit: `UPDATE fleetcron_effect SET audit = ? WHERE \`key\` = ?`,
     uncertain: `SELECT \`key\`, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
 WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, \`key\` LIMIT ?`,

@@ -53,6 +53,10 @@ RETURNING key`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5
 WHERE key = $6 AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done' WHERE key = $2`,
+  expired: `SELECT key, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - $1::bigint
+  THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE key > $2 ORDER BY key LIMIT $3::bigint`,
+  prune: `DELETE FROM fleetcron_effect WHERE key = $1
+  AND state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - $2::bigint`,
   savepoint: null,
   calls: {
     intend: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, input, idempotency_key,
@@ -65,6 +69,8 @@ RETURNING key`,
     sendAgain: `UPDATE fleetcron_effect SET token = $1, attempt = $2, sending_until = ${NOW} + $3::bigint, valid_until = $4,
   state = 'intended', tries = tries + 1 WHERE key = $5`,
     settle: `UPDATE fleetcron_effect SET state = $1, result = $2, problem = $3 WHERE key = $4`,
+    answer: `UPDATE fleetcron_effect SET state = $1, result = $2, problem = $3, sending_until = ${NOW}
+  WHERE key = $4`,
     audit: `UPDATE fleetcron_effect SET audit = $1 WHERE key = $2`,
     uncertain: `SELECT key, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
 WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, key LIMIT $1::bigint`,

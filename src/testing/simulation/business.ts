@@ -265,8 +265,10 @@ const STATEMENTS: Statements = {
   readKey: 'read key',
   retakeKey: 'retake key',
   finishKey: 'finish key',
+  expired: '',
+  prune: '',
   savepoint: null,
-  calls: { intend: '', read: '', sendAgain: '', settle: '', audit: '', uncertain: '' },
+  calls: { intend: '', read: '', sendAgain: '', settle: '', answer: '', audit: '', uncertain: '' },
 }
 
 function classify(error: unknown): Failure {
