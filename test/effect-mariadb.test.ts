@@ -14,11 +14,15 @@ const SNAPSHOT = ['SET SESSION innodb_snapshot_isolation = ON']
 
 for (const isolationLevel of ['read committed', 'repeatable read', 'serializable'] as const) {
   effectConformance({ describe, test }, `mysql2, ${isolationLevel}`, () =>
-    effectsOnMariadb(url, (pool) => mysql2Adapter(pool, { isolationLevel })),
+    effectsOnMariadb(url, (pool, options) => mysql2Adapter(pool, { isolationLevel, ...options })),
   )
 }
 effectConformance({ describe, test }, 'mysql2, repeatable read with snapshot isolation', () =>
-  effectsOnMariadb(url, (pool) => mysql2Adapter(pool, { isolationLevel: 'repeatable read' }), SNAPSHOT),
+  effectsOnMariadb(
+    url,
+    (pool, options) => mysql2Adapter(pool, { isolationLevel: 'repeatable read', ...options }),
+    SNAPSHOT,
+  ),
 )
 
 describe('effects through mysql2', () => {

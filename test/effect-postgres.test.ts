@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 for (const isolationLevel of ['read committed', 'repeatable read', 'serializable'] as const) {
   effectConformance({ describe, test }, `pg, ${isolationLevel}`, () =>
-    effectsOnPostgres(url, (pool) => pgAdapter(pool, { isolationLevel })),
+    effectsOnPostgres(url, (pool, options) => pgAdapter(pool, { isolationLevel, ...options })),
   )
 }
 

@@ -17,6 +17,16 @@ export interface TransactionOptions {
   readonly connectTimeout?: string | number
 }
 
+/** How an adapter finds the transaction that surrounds the caller. */
+export interface AmbientOption<Tx> {
+  /**
+   * The transaction that surrounds the caller, null or undefined where there is none: effects without `tx` join it. For
+   * nestjs-cls it is `() => (txHost.isTransactionActive() ? txHost.tx : null)`. Default: none, each effect has a transaction
+   * of its own.
+   */
+  readonly ambient?: () => Tx | null | undefined
+}
+
 export type IsolationLevel = 'read committed' | 'repeatable read' | 'serializable'
 
 /** Errors of a connection that broke: they have no code of the database, and a user's own `fetch` throws the same. */

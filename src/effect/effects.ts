@@ -165,13 +165,16 @@ function raiseFence<Tx>({ adapter, settings }: Base<Tx>, resource: string, token
 function onceFor<Tx>(base: Base<Tx>, origin: EffectOrigin | null) {
   const { adapter, settings } = base
   return (key: string, fn: (tx: Tx) => unknown, options: OnceOptions & { tx?: Tx | undefined } = {}): unknown => {
-    const tx = options.tx ?? (adapter.sync ? null : adapter.ambient?.()) ?? null
+    const ambient = options.tx === undefined && !adapter.sync ? (adapter.ambient?.() ?? null) : null
+    const tx = options.tx ?? ambient
     const begin = (): unknown => {
       origin?.signal.throwIfAborted()
       const effect = effectOf(settings.prefix, origin, key, options.input)
       checkFunction(adapter, effect, fn)
       const script = (tx: Tx) => scriptOf(adapter, effect, fn, tx)
       if (tx === null) return onceAlone(base, effect, script)
+      // A transaction begun inside an effect surrounds this one: it may count although the effect is rolled back.
+      if (ambient !== null && currentFrame()?.tx !== ambient) refuseInsideEffect(effect.what)
       refuseInsideItself(effect.kept, effect.what)
       return playJoined(adapter, tx, effect.what, script(tx))
     }

@@ -1,5 +1,12 @@
 import { parseDuration } from '../duration.js'
-import { asBroken, type IsolationLevel, isBroken, Patience, type TransactionOptions } from './connections.js'
+import {
+  type AmbientOption,
+  asBroken,
+  type IsolationLevel,
+  isBroken,
+  Patience,
+  type TransactionOptions,
+} from './connections.js'
 import { failureOfNumber, MYSQL } from './dialects/mysql.js'
 import { failureOfState, POSTGRES } from './dialects/postgres.js'
 import type { AsyncAdapter, Failure, Param, QueryResult } from './port.js'
@@ -11,16 +18,23 @@ export interface Library<Tx> {
   transaction<R>(fn: (tx: Tx) => Promise<R>, isolationLevel?: IsolationLevel): Promise<R>
   /** Placeholders are the database's own, `$1` or `?`: each parameter once and in order. */
   query(tx: Tx, sql: string, params: readonly Param[]): Promise<QueryResult>
+  /** Writes what the library has put off, before the transaction ends. */
+  flush?(tx: Tx): Promise<void>
   /** Whether a transaction is open on what the user passed; null, or left out: the library does not tell. */
   inTransaction?(tx: Tx): boolean | null
   /** The transaction that surrounds the caller, if there is one. */
   ambient?(): Tx | null
   /** What the library's own errors mean; errors of `pg` and `mysql2` underneath are understood. */
   classify?(error: unknown): Failure
+  /** The server's error, shaped as `pg` or `mysql2` shape it, where the library tells it in a shape of its own. */
+  serverError?(error: unknown): unknown
 }
 
 /** An adapter over a library that begins and ends transactions itself. */
-export function libraryAdapter<Tx>(library: Library<Tx>, options: TransactionOptions = {}): AsyncAdapter<Tx> {
+export function libraryAdapter<Tx>(
+  library: Library<Tx>,
+  options: TransactionOptions & AmbientOption<Tx> = {},
+): AsyncAdapter<Tx> {
   const { dialect } = library
   const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
   const silence = SILENCE[dialect](parseDuration(options.idleTimeout ?? '10s', 'effects: idleTimeout'))
@@ -28,16 +42,16 @@ export function libraryAdapter<Tx>(library: Library<Tx>, options: TransactionOpt
     try {
       return await library.query(tx, sql, params)
     } catch (error) {
-      throw isServers(error) ? error : asBroken(error)
+      throw isServers(library, error) ? error : asBroken(error)
     }
   }
   const classify = (error: unknown): Failure => {
     if (isBroken(error)) return 'unavailable'
     const own = library.classify?.(error) ?? 'other'
     if (own !== 'other') return own
-    return failureOfServer(error)
+    return failureOfServer(library, error)
   }
-  const { ambient } = library
+  const ambient = options.ambient ?? library.ambient?.bind(library)
   return {
     dialect,
     sync: false,
@@ -45,7 +59,7 @@ export function libraryAdapter<Tx>(library: Library<Tx>, options: TransactionOpt
     classify,
     inTransaction: (tx) => library.inTransaction?.(tx) ?? null,
     query,
-    ...(ambient && { ambient: () => ambient.call(library) }),
+    ...(ambient && { ambient: () => ambient() ?? null }),
     transaction: (fn) => transaction(library, { query, silence, patience, options }, fn),
   }
 }
@@ -71,6 +85,7 @@ async function transaction<Tx, R>(library: Library<Tx>, means: Means<Tx>, fn: (t
       if (isLate) throw new Error('the effect has given up waiting for a connection')
       await query(tx, silence.begin, [])
       const value = await fn(tx)
+      await library.flush?.(tx)
       if (silence.end) await query(tx, silence.end, [])
       return value
     } catch (error) {
@@ -88,7 +103,7 @@ async function transaction<Tx, R>(library: Library<Tx>, means: Means<Tx>, fn: (t
     work.catch(() => undefined)
     // What `fn` threw comes out as it is; what failed around it is the connection's, unless the server said why.
     const isOurs = thrown !== null && (thrown as { readonly error: unknown }).error === error
-    throw isOurs || isServers(error) ? error : asBroken(error)
+    throw isOurs || isServers(library, error) ? error : asBroken(error)
   }
 }
 
@@ -107,20 +122,20 @@ const SILENCE: Readonly<Record<Library<unknown>['dialect'], (ms: number) => Sile
 }
 
 /** Whether the server itself refused, as `pg` and `mysql2` tell it, however deep a library has wrapped it. */
-function isServers(error: unknown): boolean {
-  for (const inner of chainOf(error)) if (isPostgres(inner) || isMysql(inner)) return true
+function isServers<Tx>(library: Library<Tx>, error: unknown): boolean {
+  for (const inner of chainOf(library, error)) if (isPostgres(inner) || isMysql(inner)) return true
   return false
 }
 
-function failureOfServer(error: unknown): Failure {
-  for (const inner of chainOf(error)) {
+function failureOfServer<Tx>(library: Library<Tx>, error: unknown): Failure {
+  for (const inner of chainOf(library, error)) {
     const failure = isMysql(inner) ? failureOfNumber(inner) : isPostgres(inner) ? failureOfState(inner) : 'other'
     if (failure !== 'other') return failure
   }
   return 'other'
 }
 
-function* chainOf(error: unknown): Generator<Readonly<Record<string, unknown>>> {
+function* chainOf<Tx>(library: Library<Tx>, error: unknown): Generator<Readonly<Record<string, unknown>>> {
   const waiting = [error]
   for (let seen = 0; waiting.length > 0 && seen < 20; seen++) {
     const inner = waiting.shift()
@@ -128,6 +143,7 @@ function* chainOf(error: unknown): Generator<Readonly<Record<string, unknown>>> 
     const wrapped = inner as Readonly<Record<string, unknown>>
     yield wrapped
     waiting.push(wrapped.cause, wrapped.driverError, wrapped.original, wrapped.parent, wrapped.previous)
+    waiting.push(library.serverError?.(wrapped))
   }
 }
 

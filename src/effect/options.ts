@@ -1,6 +1,6 @@
 import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
-import type { TransactionOptions } from './connections.js'
+import type { AmbientOption, TransactionOptions } from './connections.js'
 import type { EffectClock, EffectOptions } from './port.js'
 import { checkText, LIMITS } from './values.js'
 
@@ -20,7 +20,8 @@ const OF_TRANSACTIONS = [
   'isolationLevel',
   'idleTimeout',
   'connectTimeout',
-] as const satisfies readonly (keyof TransactionOptions)[]
+  'ambient',
+] as const satisfies readonly (keyof (TransactionOptions & AmbientOption<unknown>))[]
 
 const LEVELS = ['read committed', 'repeatable read', 'serializable']
 
@@ -31,13 +32,12 @@ export function resolveEffectOptions(options: EffectOptions = {}): EffectSetting
   checkText(prefix, 'effects: option prefix', 0, LIMITS.prefixCharacters)
   return {
     prefix,
-    retryForMs: parseDuration(options.retryFor ?? DEFAULTS.retryFor, 'effects: retryFor'),
     keptMs: keptMsOf(options.retention),
+    retryForMs: parseDuration(options.retryFor ?? DEFAULTS.retryFor, 'effects: retryFor'),
     clock: options.clock ?? PROCESS_CLOCK,
   }
 }
 
-/**
 /** A job's default reach back into the past is a week at most; no key may be gone by then. */
 const SHORTEST_RETENTION_MS = 7 * 86_400_000
 
@@ -51,20 +51,24 @@ function keptMsOf(retention: EffectOptions['retention']): number | null {
   )
 }
 
+/**
  * Parts the options of transactions from those of effects.
  *
  * @throws FleetcronError `OPTION_INVALID`
  */
-export function takeTransactionOptions(
-  options: EffectOptions & TransactionOptions,
-): readonly [TransactionOptions, EffectOptions] {
+export function takeTransactionOptions<Tx>(
+  options: EffectOptions & TransactionOptions & AmbientOption<Tx>,
+): readonly [TransactionOptions & AmbientOption<Tx>, EffectOptions] {
   checkNames(options, [...KNOWN, ...OF_TRANSACTIONS])
   const level = options.isolationLevel
   if (level !== undefined && !LEVELS.includes(level)) {
     throw new FleetcronError('OPTION_INVALID', `effects: isolationLevel '${level}' is none of ${LEVELS.join(', ')}.`)
   }
-  const { isolationLevel, idleTimeout, connectTimeout, ...rest } = options
-  return [defined({ isolationLevel, idleTimeout, connectTimeout }), rest]
+  const { isolationLevel, idleTimeout, connectTimeout, ambient, ...rest } = options
+  if (ambient !== undefined && typeof ambient !== 'function') {
+    throw new FleetcronError('OPTION_INVALID', `effects: ambient is ${typeof ambient}, not a function.`)
+  }
+  return [defined({ isolationLevel, idleTimeout, connectTimeout, ambient }), rest]
 }
 
 function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {

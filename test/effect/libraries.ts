@@ -6,6 +6,7 @@ import { CompiledQuery, Kysely, MysqlDialect, PostgresDialect } from 'kysely'
 import { createPool as createCallbackPool } from 'mysql2'
 import { Sequelize } from 'sequelize'
 import { DataSource } from 'typeorm'
+import type { TransactionOptions } from '../../src/effect/connections.js'
 import { type custom, libraryAdapter } from '../../src/effect/custom/index.js'
 import { drizzleAdapter } from '../../src/effect/drizzle/index.js'
 import { knexAdapter } from '../../src/effect/knex/index.js'
@@ -13,6 +14,7 @@ import { kyselyAdapter } from '../../src/effect/kysely/index.js'
 import type { AsyncAdapter } from '../../src/effect/port.js'
 import { sequelizeAdapter } from '../../src/effect/sequelize/index.js'
 import { typeormAdapter } from '../../src/effect/typeorm/index.js'
+import type { EffectDatabase } from '../../src/testing/effect/index.js'
 import type { MariadbBusiness } from './mariadb-business.js'
 import type { PostgresBusiness } from './postgres-business.js'
 
@@ -23,69 +25,81 @@ interface Client {
   end(): unknown
 }
 
+type Connect<B> = (business: B, connections: number, options?: TransactionOptions) => Client | Promise<Client>
+
 /** The libraries that effects are made through, on a business database. */
-export const ON_POSTGRES: Readonly<Record<string, (business: PostgresBusiness) => Client | Promise<Client>>> = {
-  async typeorm({ url }) {
-    const source = await new DataSource({ type: 'postgres', url, extra: { max: 4 } }).initialize()
-    return { adapter: typeormAdapter(source), end: () => source.destroy() }
+export const ON_POSTGRES: Readonly<Record<string, Connect<PostgresBusiness>>> = {
+  async typeorm({ url }, connections, options) {
+    const source = await new DataSource({ type: 'postgres', url, extra: { max: connections } }).initialize()
+    return { adapter: typeormAdapter(source, options), end: () => source.destroy() }
   },
-  drizzle(business) {
-    return { adapter: drizzleAdapter(drizzlePostgres(business.pool()), sql, 'postgres'), end: () => {} }
+  drizzle(business, connections, options) {
+    return {
+      adapter: drizzleAdapter(drizzlePostgres(business.pool(connections)), sql, 'postgres', options),
+      end: () => {},
+    }
   },
-  knex({ url }) {
-    const db = createKnex({ client: 'pg', connection: url, pool: { min: 0, max: 4 } })
-    return { adapter: knexAdapter(db), end: () => db.destroy() }
+  knex({ url }, connections, options) {
+    const db = createKnex({ client: 'pg', connection: url, pool: { min: 0, max: connections } })
+    return { adapter: knexAdapter(db, options), end: () => db.destroy() }
   },
-  kysely(business) {
-    const db = new Kysely({ dialect: new PostgresDialect({ pool: business.pool() }) })
-    return { adapter: kyselyAdapter(db, CompiledQuery, 'postgres'), end: () => {} }
+  kysely(business, connections, options) {
+    const pool = business.pool(connections)
+    pool.on('connect', (client) => client.on('error', () => {}))
+    const db = new Kysely({ dialect: new PostgresDialect({ pool }) })
+    return { adapter: kyselyAdapter(db, CompiledQuery, 'postgres', options), end: () => {} }
   },
-  sequelize({ url }) {
-    const db = new Sequelize(url, { logging: false, pool: { max: 4 } })
-    return { adapter: sequelizeAdapter(db), end: () => db.close() }
+  sequelize({ url }, connections, options) {
+    const db = new Sequelize(url, { logging: false, pool: { max: connections } })
+    return { adapter: sequelizeAdapter(db, options), end: () => db.close() }
   },
 }
 
-export const ON_MARIADB: Readonly<Record<string, (business: MariadbBusiness) => Client | Promise<Client>>> = {
-  async typeorm({ url }) {
-    const source = await new DataSource({ type: 'mariadb', url, extra: { connectionLimit: 4 } }).initialize()
-    return { adapter: typeormAdapter(source), end: () => source.destroy() }
+export const ON_MARIADB: Readonly<Record<string, Connect<MariadbBusiness>>> = {
+  async typeorm({ url }, connections, options) {
+    const source = await new DataSource({ type: 'mariadb', url, extra: { connectionLimit: connections } }).initialize()
+    return { adapter: typeormAdapter(source, options), end: () => source.destroy() }
   },
-  drizzle(business) {
-    return { adapter: drizzleAdapter(drizzleMysql(business.pool()), sql, 'mysql'), end: () => {} }
+  drizzle(business, connections, options) {
+    return { adapter: drizzleAdapter(drizzleMysql(business.pool(connections)), sql, 'mysql', options), end: () => {} }
   },
-  knex({ url }) {
-    const db = createKnex({ client: 'mysql2', connection: url, pool: { min: 0, max: 4 } })
-    return { adapter: knexAdapter(db), end: () => db.destroy() }
+  knex({ url }, connections, options) {
+    const db = createKnex({ client: 'mysql2', connection: url, pool: { min: 0, max: connections } })
+    return { adapter: knexAdapter(db, options), end: () => db.destroy() }
   },
-  kysely({ url }) {
-    const pool = createCallbackPool({ uri: url, connectionLimit: 4 })
+  kysely({ url }, connections, options) {
+    const pool = createCallbackPool({ uri: url, connectionLimit: connections })
     const db = new Kysely({ dialect: new MysqlDialect({ pool }) })
-    return { adapter: kyselyAdapter(db, CompiledQuery, 'mysql'), end: () => db.destroy() }
+    return { adapter: kyselyAdapter(db, CompiledQuery, 'mysql', options), end: () => db.destroy() }
   },
-  sequelize({ url }) {
-    const db = new Sequelize(url, { logging: false, pool: { max: 4 } })
-    return { adapter: sequelizeAdapter(db), end: () => db.close() }
+  sequelize({ url }, connections, options) {
+    const db = new Sequelize(url, { logging: false, pool: { max: connections } })
+    return { adapter: sequelizeAdapter(db, options), end: () => db.close() }
   },
 }
 
 /** What a user writes for a library that nobody has thought of: here `pg`, by hand. */
-export function byHand(business: PostgresBusiness): Client {
-  const pool = business.pool()
+export function byHand(business: PostgresBusiness, connections: number, options?: TransactionOptions): Client {
+  const pool = business.pool(connections)
   const library: Parameters<typeof custom>[0] = {
     dialect: 'postgres',
-    async transaction(fn) {
+    async transaction(fn, isolationLevel = 'read committed') {
       const client = await pool.connect()
+      // The end of a connection that is checked out would end the process.
+      client.on('error', () => {})
+      let broken: Error | undefined
       try {
-        await client.query('BEGIN')
+        await client.query(`BEGIN ISOLATION LEVEL ${isolationLevel}`)
         const value = await fn(client)
         await client.query('COMMIT')
         return value
       } catch (error) {
-        await client.query('ROLLBACK')
+        await client.query('ROLLBACK').catch((cause) => {
+          broken = cause
+        })
         throw error
       } finally {
-        client.release()
+        client.release(broken)
       }
     },
     async query(tx, text, params) {
@@ -93,21 +107,24 @@ export function byHand(business: PostgresBusiness): Client {
       return { rows, affected: rowCount }
     },
   }
-  return { adapter: libraryAdapter(library), end: () => {} }
+  return { adapter: libraryAdapter(library, options), end: () => {} }
 }
 
 /** For the suite: an empty database whose clients are the library's own. */
-export async function effectsThrough<B extends { close(): Promise<void> }>(
+export function effectsThrough<B extends { close(): Promise<void> }>(
   business: B,
-  connect: (business: B) => Client | Promise<Client>,
-) {
+  connect: Connect<B>,
+  // biome-ignore lint/suspicious/noExplicitAny: each library has a transaction of its own.
+): EffectDatabase<any> {
   const clients: Client[] = []
+  const opened = async (connections: number, options?: TransactionOptions) => {
+    const client = await connect(business, connections, options)
+    clients.push(client)
+    return client.adapter
+  }
   return {
-    async connect() {
-      const client = await connect(business)
-      clients.push(client)
-      return client.adapter
-    },
+    connect: () => opened(4),
+    connectWith: ({ connections, ...options }) => opened(connections, options),
     async close() {
       for (const client of clients) await client.end()
       await business.close()

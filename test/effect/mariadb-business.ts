@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
+import type { TransactionOptions } from '../../src/effect/connections.js'
 import type { AsyncAdapter } from '../../src/effect/port.js'
 import type { EffectDatabase } from '../../src/testing/effect/index.js'
 
@@ -57,9 +58,13 @@ export class MariadbBusiness {
 /** For the suite: a database whose clients are adapters that `adapt` makes of a pool. */
 export async function effectsOnMariadb<Tx>(
   url: string,
-  adapt: (pool: Pool) => AsyncAdapter<Tx>,
+  adapt: (pool: Pool, options?: TransactionOptions) => AsyncAdapter<Tx>,
   session?: readonly string[],
 ): Promise<EffectDatabase<Tx>> {
   const business = await MariadbBusiness.make(url, session)
-  return { connect: () => adapt(business.pool()), close: () => business.close() }
+  return {
+    connect: () => adapt(business.pool()),
+    connectWith: ({ connections, ...options }) => adapt(business.pool(connections), options),
+    close: () => business.close(),
+  }
 }

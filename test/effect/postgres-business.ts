@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import type { TransactionOptions } from '../../src/effect/connections.js'
 import type { AsyncAdapter } from '../../src/effect/port.js'
 import type { EffectDatabase } from '../../src/testing/effect/index.js'
 
@@ -50,8 +51,12 @@ export class PostgresBusiness {
 /** For the suite: a database whose clients are adapters that `adapt` makes of a pool. */
 export async function effectsOnPostgres<Tx>(
   url: string,
-  adapt: (pool: pg.Pool) => AsyncAdapter<Tx>,
+  adapt: (pool: pg.Pool, options?: TransactionOptions) => AsyncAdapter<Tx>,
 ): Promise<EffectDatabase<Tx>> {
   const business = await PostgresBusiness.make(url)
-  return { connect: () => adapt(business.pool()), close: () => business.close() }
+  return {
+    connect: () => adapt(business.pool()),
+    connectWith: ({ connections, ...options }) => adapt(business.pool(connections), options),
+    close: () => business.close(),
+  }
 }

@@ -1,14 +1,14 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { type Library, libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
 import type { EffectOptions, Effects } from '../port.js'
 
-export type { IsolationLevel, TransactionOptions } from '../connections.js'
+export type { AmbientOption, IsolationLevel, TransactionOptions } from '../connections.js'
 export { type Library, libraryAdapter } from '../library.js'
 
-export type CustomEffectOptions = EffectOptions & TransactionOptions
+export type CustomEffectOptions<Tx = unknown> = EffectOptions & TransactionOptions & AmbientOption<Tx>
 
 /**
  * Effects through any library that can begin a transaction and run a statement in it, on Postgres, MySQL or MariaDB. Hold
@@ -24,7 +24,7 @@ export type CustomEffectOptions = EffectOptions & TransactionOptions
  *   },
  * })
  */
-export function custom<Tx>(library: Library<Tx>, options: CustomEffectOptions = {}): Effects<Tx> {
+export function custom<Tx>(library: Library<Tx>, options: CustomEffectOptions<Tx> = {}): Effects<Tx> {
   for (const name of ['transaction', 'query'] as const) {
     if (typeof library?.[name] === 'function') continue
     throw new FleetcronError('OPTION_INVALID', `effects: custom() needs ${name}, a function.`)

@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
@@ -25,8 +25,9 @@ export interface DrizzleSql {
   join(chunks: any[]): unknown
 }
 
-export type DrizzleEffectOptions = EffectOptions &
-  TransactionOptions & {
+export type DrizzleEffectOptions<Tx = unknown> = EffectOptions &
+  TransactionOptions &
+  AmbientOption<Tx> & {
     /** `sql` of `drizzle-orm`. */
     readonly sql: DrizzleSql
     readonly dialect: 'postgres' | 'mysql'
@@ -41,7 +42,7 @@ export type DrizzleEffectOptions = EffectOptions &
  */
 export function drizzle<Tx extends DrizzleTransaction>(
   database: DrizzleDatabase<Tx>,
-  { sql, dialect, ...options }: DrizzleEffectOptions,
+  { sql, dialect, ...options }: DrizzleEffectOptions<Tx>,
 ): Effects<Tx> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(drizzleAdapter(database, sql, dialect, transactions), rest)
@@ -51,7 +52,7 @@ export function drizzleAdapter<Tx extends DrizzleTransaction>(
   database: DrizzleDatabase<Tx>,
   sql: DrizzleSql,
   dialect: 'postgres' | 'mysql',
-  options?: TransactionOptions,
+  options?: TransactionOptions & AmbientOption<Tx>,
 ): AsyncAdapter<Tx> {
   if (typeof sql?.raw !== 'function' || typeof database?.transaction !== 'function') {
     throw new FleetcronError(
@@ -62,11 +63,33 @@ export function drizzleAdapter<Tx extends DrizzleTransaction>(
   return libraryAdapter<Tx>(
     {
       dialect,
-      transaction: (fn, isolationLevel) => database.transaction(fn, isolationLevel && { isolationLevel }),
+      transaction: (fn, isolationLevel) =>
+        database.transaction((tx) => surviving(tx, fn), isolationLevel && { isolationLevel }),
       query: async (tx, text, params) => resultOf(await tx.execute(built(sql, text, params))),
     },
     options,
   )
+}
+
+interface Emitter {
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
+}
+
+/**
+ * The server may end a connection while nobody asks it anything. A client of `pg` that is taken out of its pool says so by
+ * an event, which ends the process where nobody listens; the next statement fails in any case.
+ */
+async function surviving<Tx, R>(tx: Tx, fn: (tx: Tx) => Promise<R>): Promise<R> {
+  const { client } = (tx as { session?: { client?: Partial<Emitter> } }).session ?? {}
+  if (typeof client?.on !== 'function' || typeof client.off !== 'function') return fn(tx)
+  const listener = () => {}
+  client.on('error', listener)
+  try {
+    return await fn(tx)
+  } finally {
+    client.off('error', listener)
+  }
 }
 
 /** The text between the placeholders, raw, and the parameters where they were. */

@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
@@ -20,12 +20,12 @@ export interface KnexDatabase<Tx extends KnexTransaction = KnexTransaction> {
   readonly client: any
 }
 
-export type KnexEffectOptions = EffectOptions & TransactionOptions
+export type KnexEffectOptions<Tx = unknown> = EffectOptions & TransactionOptions & AmbientOption<Tx>
 
 /** Effects through Knex on Postgres, MySQL or MariaDB; `tx` is Knex's `Transaction`. */
 export function knex<Tx extends KnexTransaction>(
   database: KnexDatabase<Tx>,
-  options: KnexEffectOptions = {},
+  options: KnexEffectOptions<Tx> = {},
 ): Effects<Tx> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(knexAdapter(database, transactions), rest)
@@ -33,7 +33,7 @@ export function knex<Tx extends KnexTransaction>(
 
 export function knexAdapter<Tx extends KnexTransaction>(
   database: KnexDatabase<Tx>,
-  options?: TransactionOptions,
+  options?: TransactionOptions & AmbientOption<Tx>,
 ): AsyncAdapter<Tx> {
   const dialect = dialectOf(database)
   return libraryAdapter<Tx>(

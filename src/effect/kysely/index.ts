@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
@@ -23,23 +23,26 @@ export interface KyselyDatabase<Tx extends KyselyTransaction = KyselyTransaction
   transaction(): KyselyTransactionBuilder<Tx>
 }
 
-export type KyselyEffectOptions = EffectOptions &
-  TransactionOptions & {
+export type KyselyEffectOptions<Tx = unknown> = EffectOptions &
+  TransactionOptions &
+  AmbientOption<Tx> & {
     /** `CompiledQuery` of `kysely`: a statement as text can be made only through it. */
     readonly CompiledQuery: { raw(sql: string, params?: unknown[]): unknown }
     readonly dialect: 'postgres' | 'mysql'
   }
 
 /**
- * Effects through Kysely on Postgres, MySQL or MariaDB; `tx` is Kysely's `Transaction`.
+ * Effects through Kysely on Postgres, MySQL or MariaDB; `tx` is Kysely's `Transaction`. On Postgres listen to your clients:
+ * one that the server ends while it is taken out of its pool ends the process otherwise.
  *
  * @example
+ * pool.on('connect', (client) => client.on('error', (error) => console.error(error)))
  * import { CompiledQuery } from 'kysely'
  * const effects = kysely(db, { CompiledQuery, dialect: 'postgres' })
  */
 export function kysely<Tx extends KyselyTransaction>(
   database: KyselyDatabase<Tx>,
-  { CompiledQuery, dialect, ...options }: KyselyEffectOptions,
+  { CompiledQuery, dialect, ...options }: KyselyEffectOptions<Tx>,
 ): Effects<Tx> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(kyselyAdapter(database, CompiledQuery, dialect, transactions), rest)
@@ -49,7 +52,7 @@ export function kyselyAdapter<Tx extends KyselyTransaction>(
   database: KyselyDatabase<Tx>,
   CompiledQuery: KyselyEffectOptions['CompiledQuery'],
   dialect: 'postgres' | 'mysql',
-  options?: TransactionOptions,
+  options?: TransactionOptions & AmbientOption<Tx>,
 ): AsyncAdapter<Tx> {
   if (typeof CompiledQuery?.raw !== 'function' || typeof database?.transaction !== 'function') {
     throw new FleetcronError(

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
+import { type AmbientOption, asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
 import { failureOfNumber, MYSQL } from '../dialects/mysql.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -21,7 +21,9 @@ export interface Mysql2Pool<Connection extends Mysql2PoolConnection = Mysql2Pool
   getConnection(): Promise<Connection>
 }
 
-export type Mysql2EffectOptions = EffectOptions & TransactionOptions
+export type Mysql2EffectOptions<Connection = Mysql2PoolConnection> = EffectOptions &
+  TransactionOptions &
+  AmbientOption<Connection>
 
 /**
  * Effects in MySQL 8 or MariaDB 10.6+ through the user's own pool of `mysql2/promise`; `tx` is the `PoolConnection` of the
@@ -33,7 +35,7 @@ export type Mysql2EffectOptions = EffectOptions & TransactionOptions
  */
 export function mysql2<Connection extends Mysql2PoolConnection>(
   pool: Mysql2Pool<Connection>,
-  options: Mysql2EffectOptions = {},
+  options: Mysql2EffectOptions<Connection> = {},
 ): Effects<Connection> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(mysql2Adapter(pool, transactions), rest)
@@ -41,10 +43,11 @@ export function mysql2<Connection extends Mysql2PoolConnection>(
 
 export function mysql2Adapter<Connection extends Mysql2PoolConnection>(
   pool: Mysql2Pool<Connection>,
-  options: TransactionOptions = {},
+  options: TransactionOptions & AmbientOption<Connection> = {},
 ): AsyncAdapter<Connection> {
   if (typeof pool?.getConnection !== 'function') throw notAPool()
   const settings = settingsOf(options)
+  const { ambient } = options
   const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
   return {
     dialect: 'mysql',
@@ -54,6 +57,7 @@ export function mysql2Adapter<Connection extends Mysql2PoolConnection>(
     query,
     classify,
     inTransaction: () => null,
+    ...(ambient && { ambient: () => ambient() ?? null }),
   }
 }
 

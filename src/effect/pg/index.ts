@@ -1,6 +1,6 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
+import { type AmbientOption, asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
 import { failureOfState, POSTGRES } from '../dialects/postgres.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -31,7 +31,7 @@ export interface PgPool<Client extends PgPoolClient = PgPoolClient> {
   connect(): Promise<Client>
 }
 
-export type PgEffectOptions = EffectOptions & TransactionOptions
+export type PgEffectOptions<Client = PgClient> = EffectOptions & TransactionOptions & AmbientOption<Client>
 
 /**
  * Effects in Postgres through the user's own `Pool` of `pg`; `tx` is the `PoolClient` of the transaction.
@@ -40,7 +40,10 @@ export type PgEffectOptions = EffectOptions & TransactionOptions
  * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
  * const fleet = createFleet({ fleet: 'billing', store: process.env.DATABASE_URL, effects: pg(pool) })
  */
-export function pg<Pool extends PgPool>(pool: Pool, options: PgEffectOptions = {}): Effects<ClientOf<Pool>> {
+export function pg<Pool extends PgPool>(
+  pool: Pool,
+  options: PgEffectOptions<ClientOf<Pool>> = {},
+): Effects<ClientOf<Pool>> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(pgAdapter(pool as unknown as PgPool<ClientOf<Pool>>, transactions), rest)
 }
@@ -55,12 +58,13 @@ type ClientOf<Pool> = Pool extends {
 
 export function pgAdapter<Client extends PgPoolClient>(
   pool: PgPool<Client>,
-  options: TransactionOptions = {},
+  options: TransactionOptions & AmbientOption<Client> = {},
 ): AsyncAdapter<Client> {
   if (typeof pool?.connect !== 'function') {
     throw notAPool()
   }
   const begin = beginOf(options)
+  const { ambient } = options
   const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
   return {
     dialect: 'postgres',
@@ -70,6 +74,7 @@ export function pgAdapter<Client extends PgPoolClient>(
     query,
     classify,
     inTransaction,
+    ...(ambient && { ambient: () => ambient() ?? null }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
@@ -20,12 +20,12 @@ export interface SequelizeDatabase<Tx extends SequelizeTransaction = SequelizeTr
   query(sql: string, options: any): Promise<any>
 }
 
-export type SequelizeEffectOptions = EffectOptions & TransactionOptions
+export type SequelizeEffectOptions<Tx = unknown> = EffectOptions & TransactionOptions & AmbientOption<Tx>
 
 /** Effects through Sequelize on Postgres, MySQL or MariaDB; `tx` is Sequelize's `Transaction`. */
 export function sequelize<Tx extends SequelizeTransaction>(
   database: SequelizeDatabase<Tx>,
-  options: SequelizeEffectOptions = {},
+  options: SequelizeEffectOptions<Tx> = {},
 ): Effects<Tx> {
   const [transactions, rest] = takeTransactionOptions(options)
   return createEffects(sequelizeAdapter(database, transactions), rest)
@@ -33,7 +33,7 @@ export function sequelize<Tx extends SequelizeTransaction>(
 
 export function sequelizeAdapter<Tx extends SequelizeTransaction>(
   database: SequelizeDatabase<Tx>,
-  options?: TransactionOptions,
+  options?: TransactionOptions & AmbientOption<Tx>,
 ): AsyncAdapter<Tx> {
   const dialect = dialectOf(database)
   return libraryAdapter<Tx>(

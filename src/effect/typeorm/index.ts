@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import type { TransactionOptions } from '../connections.js'
+import type { AmbientOption, TransactionOptions } from '../connections.js'
 import { createEffects } from '../effects.js'
 import { libraryAdapter } from '../library.js'
 import { takeTransactionOptions } from '../options.js'
@@ -21,11 +21,7 @@ export interface TypeormDataSource<Manager extends TypeormManager = TypeormManag
   transaction<R>(isolation: any, fn: (manager: Manager) => Promise<R>): Promise<R>
 }
 
-export type TypeormEffectOptions<Manager> = EffectOptions &
-  TransactionOptions & {
-    /** The transaction that surrounds the caller, such as typeorm-transactional's: effects without `tx` join it. */
-    readonly ambient?: () => Manager | null | undefined
-  }
+export type TypeormEffectOptions<Manager> = EffectOptions & TransactionOptions & AmbientOption<Manager>
 
 /**
  * Effects through a TypeORM `DataSource` of Postgres, MySQL or MariaDB; `tx` is the transaction's `EntityManager`.
@@ -35,16 +31,15 @@ export type TypeormEffectOptions<Manager> = EffectOptions &
  */
 export function typeorm<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
-  { ambient, ...options }: TypeormEffectOptions<Manager> = {},
+  options: TypeormEffectOptions<Manager> = {},
 ): Effects<Manager> {
   const [transactions, rest] = takeTransactionOptions(options)
-  return createEffects(typeormAdapter(dataSource, transactions, ambient), rest)
+  return createEffects(typeormAdapter(dataSource, transactions), rest)
 }
 
 export function typeormAdapter<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
-  options?: TransactionOptions,
-  ambient?: () => Manager | null | undefined,
+  options?: TransactionOptions & AmbientOption<Manager>,
 ): AsyncAdapter<Manager> {
   const library = {
     dialect: dialectOf(dataSource),
@@ -52,7 +47,6 @@ export function typeormAdapter<Manager extends TypeormManager>(
       isolation ? dataSource.transaction(isolation.toUpperCase(), fn) : dataSource.transaction(fn),
     query,
     inTransaction: ({ queryRunner }: Manager) => queryRunner?.isTransactionActive ?? false,
-    ...(ambient && { ambient: () => ambient() ?? null }),
   }
   return libraryAdapter<Manager>(library, options)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { AsyncResource } from 'node:async_hooks'
+import type { TransactionOptions } from '../../effect/connections.js'
 import { createEffects } from '../../effect/effects.js'
 import type { BoundEffects, Dialect, EffectAdapter, EffectOptions, EffectOrigin, Effects } from '../../effect/port.js'
 
@@ -13,8 +14,14 @@ export interface TestApi {
 export interface EffectDatabase<Tx> {
   /** A further client of the same database: a connection, or a pool of at least two. */
   connect(): EffectAdapter<Tx> | Promise<EffectAdapter<Tx>>
+  /** The same with a pool of so many connections, and options of the adapter. Left out: there is no pool, as on SQLite. */
+  connectWith?(options: PoolOptions): EffectAdapter<Tx> | Promise<EffectAdapter<Tx>>
   /** Closes all clients and removes the database. */
   close(): void | Promise<void>
+}
+
+export interface PoolOptions extends TransactionOptions {
+  readonly connections: number
 }
 
 export type Answer<V> = V | Promise<V>
@@ -39,6 +46,8 @@ export interface Bench<Tx> {
   /** A client that has not created anything. */
   client(): Promise<Effects<Tx>>
   site(options?: EffectOptions): Promise<Site<Tx>>
+  /** Null where the database has no pools. */
+  siteWith(options: PoolOptions): Promise<Site<Tx> | null>
 }
 
 /** Opens a database for one test and closes it afterwards. */
@@ -49,6 +58,10 @@ export function benchFor<Tx>(open: () => Answer<EffectDatabase<Tx>>) {
       await run({
         client: async () => createEffects(await database.connect()),
         site: async (options) => makeSite(await database.connect(), options),
+        siteWith: async (options) => {
+          const adapter = await database.connectWith?.(options)
+          return adapter === undefined ? null : makeSite(adapter)
+        },
       })
     } finally {
       await database.close()

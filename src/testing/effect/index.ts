@@ -4,9 +4,10 @@ import { fenceSuite } from './fence.js'
 import { joinedSuite } from './joined.js'
 import { nestedSuite } from './nested.js'
 import { onceSuite } from './once.js'
+import { poolsSuite } from './pools.js'
 import { valuesSuite } from './values.js'
 
-export type { EffectDatabase, TestApi } from './bench.js'
+export type { EffectDatabase, PoolOptions, TestApi } from './bench.js'
 
 /**
  * What every adapter of effects has to hold, on the real database through the real library.
@@ -41,6 +42,7 @@ export function effectConformance<Tx>(
     describe('fence', () => fenceSuite(test, withBench))
     describe('joined', () => joinedSuite(test, withBench))
     describe('nested', () => nestedSuite(test, withBench))
+    describe('pools', () => poolsSuite(test, withBench))
     describe('calls', () => callsSuite(test, withBench))
   })
 }
