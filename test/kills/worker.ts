@@ -10,7 +10,9 @@ import { type Grade, type Turn, type Unit, unitsOf, type WorkerConfig } from './
 /** How long a sending may take: short where another has to wait for it, patient with a busy machine elsewhere. No pause is as long. */
 const TIMEOUT_MS = { keyed: 4_100, 'look-up': 2_100, neither: 4_100 } as const satisfies Record<Grade, number>
 /** Pauses are cut to this, so that an outcome is asked for again soon; five of them are longer than a sending may take. */
-const LONGEST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 700
+/** A sender that took longer than this since it asked for the right to send asks again: a busy machine is no such one. */
+const LEASE_MS = 1_000
 
 /** The signal's timer keeps no process alive: its standard input does. */
 const CLOCK: EffectClock = {
@@ -47,7 +49,7 @@ export async function main([json = '']: readonly string[]): Promise<void> {
     token: turn.token,
     attempt: turn.token,
     fence: true,
-    leaseMs: 100,
+    leaseMs: LEASE_MS,
     signal: new AbortController().signal,
   })
   for (let i = turn.from; i < units.length; i++) {
