@@ -86,7 +86,7 @@ export class Stand {
   }
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }
