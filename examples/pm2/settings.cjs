@@ -9,8 +9,9 @@ module.exports = {
   wait_ready: true,
   // How long that may take. The store may be slow; a process that says nothing for so long is counted as started all the same.
   listen_timeout: 15_000,
-  // PM2 kills a process that has not ended so long after SIGINT (by itself after 1.6 s): longer than the grace of fleet.stop().
-  kill_timeout: 10_000,
+  // PM2 kills a process that has not ended so long after SIGINT (by itself after 1.6 s): the grace of fleet.stop(), 8 s, and 5 s in
+  // which a handler may obey its signal, and what the store takes.
+  kill_timeout: 16_000,
   // A node that cannot start is not started a thousand times a minute.
   exp_backoff_restart_delay: 100,
 }
