@@ -7,11 +7,13 @@ import type { Fleet } from '../fleet/fleet.js'
 /**
  * The fleet of an application's module: its default export or its export `fleet`, or what that gives when it is called. It
  * may come from another copy of the package.
+ *
+ * @param orElse what else there is to do for whoever names a module of NestJS, to end the sentence with
  */
-export async function fleetOfApp(path: string): Promise<Fleet> {
+export async function fleetOfApp(path: string, orElse = ''): Promise<Fleet> {
   const exported = await load(path)
   const found = exported.fleet ?? unwrapped(exported.default)
-  throwIfNest(path, [found, ...Object.values(exported), ...Object.values(Object(exported.default))])
+  throwIfNest(path, [found, ...Object.values(exported), ...Object.values(Object(exported.default))], orElse)
   const fleet: unknown = typeof found === 'function' ? await found() : found
   if (isFleet(fleet)) return fleet
   throw new FleetcronError(
@@ -21,14 +23,14 @@ export async function fleetOfApp(path: string): Promise<Fleet> {
 }
 
 /** A NestJS application makes its fleet itself, and closes its context: it is a door of its own. */
-function throwIfNest(path: string, exported: readonly unknown[]): void {
+function throwIfNest(path: string, exported: readonly unknown[], orElse: string): void {
   const { hasMetadata } = Reflect as { hasMetadata?: (key: string, target: object) => boolean }
   const isModule = (value: unknown) =>
     typeof value === 'function' && MODULE_KEYS.some((key) => hasMetadata?.(key, value) === true)
   if (!exported.some(isModule) || exported.some(isFleet)) return
   throw new FleetcronError(
     'OPTION_INVALID',
-    `The module ${path} exports a module of NestJS and no fleet: write a script of one line, runFleetJob(AppModule, process.argv.slice(2)) of fleetcron/nest, and let the platform start that.`,
+    `The module ${path} exports a module of NestJS and no fleet: write a script of one line, runFleetJob(AppModule, process.argv.slice(2)) of fleetcron/nest, and let the platform start that${orElse}.`,
   )
 }
 

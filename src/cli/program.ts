@@ -6,6 +6,7 @@ import { addAsking } from './asking.js'
 import { addDoctor } from './doctor.js'
 import { addEffects } from './effects.js'
 import { addEvents } from './events.js'
+import { addExport } from './export.js'
 import { addJobs } from './jobs.js'
 import { addMigrate } from './migrate.js'
 import { addNext } from './next.js'
@@ -42,6 +43,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     addAsking,
     addEffects,
     addRun,
+    addExport,
     addDoctor,
     addMigrate,
     addServe,

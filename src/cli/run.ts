@@ -12,6 +12,7 @@ interface RunOptions {
   readonly occurrence?: string
   readonly early: number
   readonly patience: number
+  readonly grace: number
   readonly json?: boolean
 }
 
@@ -37,6 +38,7 @@ export function addRun(program: Command, context: CommandContext): void {
       duration('--patience'),
       DUE_DEFAULTS.patienceMs,
     )
+    .option('--grace <duration>', 'how long the handler may go on after SIGTERM', duration('--grace'), GRACE_MS)
     .option('--json', 'print JSON instead of lines')
     .addHelpText('after', EXAMPLE)
     .action((job: string, options: RunOptions) => run(job, options, context))
@@ -46,12 +48,15 @@ async function run(job: string, options: RunOptions, { terminal, failed }: Comma
   // Asked first: a signal may come while the application is loaded.
   const stopped = terminal.stopped()
   const fleet = await fleetOfApp(options.app)
-  const { occurrence = null, early, patience } = options
-  const due = await new Visit(fleet, { job, occurrence, earlyMs: early, patienceMs: patience }).run(stopped)
+  const { occurrence = null, early, patience, grace } = options
+  const visit = new Visit(fleet, { job, occurrence, earlyMs: early, patienceMs: patience })
+  const due = await visit.run(stopped, () => fleet.stop({ grace }))
   if (codeOf(due) !== DONE) failed()
   if (options.json === true) printJson(terminal, dueView(due))
   else terminal.out(dueText(due))
 }
+
+const GRACE_MS = 30_000
 
 function duration(option: string): (text: string) => number {
   return (text) => parseDuration(text, option)

@@ -1,5 +1,6 @@
 import { FleetcronError } from '../errors.js'
 import { checkJob } from './asked.js'
+import type { DeclaredTerms } from './boot.js'
 import type { Handler } from './fleet.js'
 import { type HandlerDefinition, type HostedHandler, STORED } from './handlers.js'
 import { type JobOptions, type JobSurroundings, type ResolvedJob, resolveJob } from './job-options.js'
@@ -26,6 +27,16 @@ export class Declared {
 
   jobs(): DeclaredJob[] {
     return [...this.byName.values()]
+  }
+
+  /** What the code says of each, for whoever looks at a fleet from outside. */
+  terms(): DeclaredTerms[] {
+    return this.jobs().map(({ name, job: { definition, disabled } }) => ({
+      id: this.id(name),
+      name,
+      definition,
+      disabled,
+    }))
   }
 
   names(): Iterable<string> {

@@ -62,7 +62,7 @@ export class Visit {
    * @param stopped resolves when the process is asked to end: then handlers may end as in any node that stops
    * @throws FleetcronError `STORE_UNAVAILABLE` where it could not be coordinated; `JOB_UNKNOWN`; `OPTION_INVALID`
    */
-  async run(stopped: Promise<unknown>, stop: () => Promise<void> = () => this.fleet.stop()): Promise<Due> {
+  async run(stopped: Promise<unknown>, stop: () => Promise<void>): Promise<Due> {
     void stopped.then(() => {
       this.isStopped = true
       return stop()
