@@ -29,7 +29,7 @@ import { createSystemClock, keepAlive, type Surroundings, stderrLine } from './s
 /** A fleet as `createFleet` gives it: what was declared, and one node that carries it. */
 export class FleetOfJobs implements Fleet, Booting {
   readonly name: string
-  readonly [BOOT]: Boot = { goesOn: false, ofEveryNode: [] }
+  readonly [BOOT]: Boot = { goesOn: false, ofEveryNode: [], declared: () => this.declared.terms() }
   readonly schedules: Schedules
   private readonly options: ResolvedFleet
   private readonly clock: Clock
