@@ -35,6 +35,8 @@ const TORN = `
   SELECT count(*) AS count FROM invoice
   WHERE total IS NOT (SELECT sum(amount) FROM invoice_line WHERE invoice_line.invoice = invoice.number)`
 
+const UNCERTAIN = `SELECT count(*) AS count FROM fleetcron_effect WHERE state IN ('intended', 'uncertain')`
+
 /** The business database, read with plain SQL as anybody could, beside what the ledger says. */
 export class Books {
   private readonly database: Database.Database
@@ -64,6 +66,11 @@ export class Books {
 
   torn(): number {
     return this.count(TORN)
+  }
+
+  /** Calls of the provider whose outcome nobody knows. */
+  uncertain(): number {
+    return this.count(UNCERTAIN)
   }
 
   async close(): Promise<void> {

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FleetcronError } from 'fleetcron'
 import { CsvError } from '../shared/csv.js'
-import { readCustomers } from '../shared/customers.js'
+import { type Customer, readCustomers } from '../shared/customers.js'
 import { openDatabase } from '../shared/database.js'
 import { Books } from './books.js'
+import { Cashier } from './cashier.js'
+import { tableOfCharges, withCharges } from './charges.js'
 import { Dice } from './dice.js'
 import { type DemoOptions, readOptions, USAGE, UsageError } from './options.js'
 import { play } from './plot.js'
@@ -20,6 +22,8 @@ const LEASE_MS = 2_000
 const FEWEST_CUSTOMERS = 2
 /** More could not be billed within the two seconds of a period. */
 const MOST_CUSTOMERS = 2_000
+/** So many can be charged, too, within a period: each takes a request and three transactions. */
+const MOST_CHARGED = 40
 
 export interface Places {
   /** The scripts of the two applications. */
@@ -50,16 +54,27 @@ export async function runDemo(args: readonly string[], places: Places): Promise<
 
 async function perform(options: DemoOptions, places: Places): Promise<number> {
   const customersFile = resolve(options.customers ?? places.customers)
-  const customers = countCustomers(customersFile)
+  const most = options.provider ? MOST_CHARGED : null
+  const charged = customersOf(customersFile).slice(0, most ?? undefined)
+  const customers = charged.length
   const folder = prepareFolder(options.keep)
   const database = join(folder, 'billing.db')
   const ledger = await (options.plain
     ? sqlitePlace(join(folder, 'ledger.db'), 'plain')
     : ledgerPlace(options.store, folder, { servers: places.serversScript, cli: places.cliScript }))
+  const cashier = options.provider ? await Cashier.start(join(folder, 'provider.db')) : null
   const story = new Story(console.log)
   const stage = new Stage({
     script: options.plain ? places.plainScript : places.fleetScript,
-    config: { database, ledger: ledger.url, fleet: ledger.fleet, customers: customersFile, leaseMs: LEASE_MS },
+    config: {
+      database,
+      ledger: ledger.url,
+      fleet: ledger.fleet,
+      customers: customersFile,
+      most,
+      provider: cashier?.url ?? null,
+      leaseMs: LEASE_MS,
+    },
     logs: options.keep === null ? null : join(folder, 'logs'),
     heard: (heard) => story.hear(heard),
   })
@@ -71,6 +86,7 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
   }
   const letGo = endWithSignals(stage, async () => {
     await ledger.end()
+    await cashier?.stop()
     cleanUp()
   })
   let books: Books | null = null
@@ -82,11 +98,12 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     const dice = new Dice(options.seed)
     const files = ledger.file === null ? [database] : [database, ledger.file]
     const server = options.restartServer ? ledger.server : null
-    const common = { customers, leaseMs: LEASE_MS, guarded, background: [] }
+    const common = { cashier, customers, leaseMs: LEASE_MS, guarded, background: [] }
     const deeds = await play({ stage, story, dice, books, files, server, ...common })
     const pids = stage.nodes.map((node) => node.pid)
-    const reckoning = await reckon({ books, deeds, customers, leaseMs: LEASE_MS, pids, store: options.store }, guarded)
-    return report(reckoning, stage, options)
+    const facts = { books, deeds, customers, leaseMs: LEASE_MS, pids, store: options.store }
+    const reckoning = await reckon(facts, guarded)
+    return report(cashier === null ? reckoning : withCharges(reckoning, facts, cashier, charged), stage, options)
   } finally {
     clearTimeout(deadline)
     await stage.clear()
@@ -94,21 +111,24 @@ async function perform(options: DemoOptions, places: Places): Promise<number> {
     // A connection that stays open keeps a demonstration from ending that has failed.
     await books?.close().catch(() => undefined)
     await ledger.end()
+    await cashier?.stop()
     letGo()
     cleanUp()
   }
 }
 
-function introduce({ seed, plain, store }: DemoOptions, customers: number): void {
+function introduce({ seed, plain, provider, store }: DemoOptions, customers: number): void {
   const where = store.replace(/:.*/, ' of the URL given')
   const how = plain
     ? `@nestjs/schedule and a lock that expires after ${LEASE_MS / 1000} s`
     : `Fleetcron, ledger in ${where}, lease ${LEASE_MS / 1000} s (10 s unless a fleet says otherwise)`
-  console.log(`${customers} customers, a period every 2 s, three processes; ${how}; --seed ${seed}\n`)
+  const charging = provider ? ', charged at a payment provider' : ''
+  console.log(`${customers} customers${charging}, a period every 2 s, three processes; ${how}; --seed ${seed}\n`)
 }
 
-function report({ rows, result, checks }: Reckoning, stage: Stage, options: DemoOptions): number {
+function report({ rows, charges, result, checks }: Reckoning, stage: Stage, options: DemoOptions): number {
   console.log(`\n${tableOf(rows, (pid) => stage.byPid(pid)?.name ?? `#${pid}`)}\n`)
+  if (charges !== undefined) console.log(`At the payment provider:\n${tableOfCharges(charges)}\n`)
   for (const [sentence, holds] of checks) console.log(`${holds ? '  ok  ' : 'WRONG '} ${sentence}`)
   if (options.keep !== null) console.log(`\nThe files are in ${options.keep}.`)
   const isRight = checks.every(([, holds]) => holds)
@@ -116,20 +136,21 @@ function report({ rows, result, checks }: Reckoning, stage: Stage, options: Demo
   return isRight ? 0 : 1
 }
 
-function countCustomers(path: string): number {
-  let count: number
+function customersOf(path: string): Customer[] {
+  let found: Customer[]
   try {
-    count = readCustomers(path).length
+    found = readCustomers(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof CsvError || code === undefined) throw error
     throw new UsageError(`--customers: ${path} cannot be read (${code})`)
   }
+  const count = found.length
   if (count > MOST_CUSTOMERS) {
     const why = `a period of two seconds has time for ${MOST_CUSTOMERS} at most`
     throw new UsageError(`--customers: ${path} has ${count} customers; ${why}`)
   }
-  if (count >= FEWEST_CUSTOMERS) return count
+  if (count >= FEWEST_CUSTOMERS) return found
   throw new UsageError(
     `--customers: ${path} has ${count} customers; a kill in mid-period needs at least ${FEWEST_CUSTOMERS}`,
   )
@@ -139,7 +160,7 @@ function prepareFolder(keep: string | null): string {
   if (keep === null) return mkdtempSync(join(tmpdir(), 'fleetcron-demo-'))
   const folder = resolve(keep)
   mkdirSync(folder, { recursive: true })
-  const old = ['billing.db', 'ledger.db'].find((name) => existsSync(join(folder, name)))
+  const old = ['billing.db', 'ledger.db', 'provider.db'].find((name) => existsSync(join(folder, name)))
   if (old === undefined) return folder
   throw new UsageError(`--keep: ${keep} has a ${old} already; name another folder`)
 }

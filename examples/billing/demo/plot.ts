@@ -1,16 +1,16 @@
 import { setTimeout } from 'node:timers/promises'
 import { stepOf } from '../shared/messages.js'
 import { isFree } from './books.js'
+import { killInSend, misbehave, stopInSend } from './charging.js'
 import { close } from './ending.js'
 import type { DefinitionInForce } from './ledgers.js'
-import type { NodeProcess } from './node-process.js'
+import { BOOT_MS, boot, endOf, inBackground, sleptOut, stopped, takeoverOf, undisturbed } from './moves.js'
 import { type Deeds, PERIOD_WAIT_MS, type Scene, TRIES } from './scene.js'
-import { DemoFailure, type Heard, type Stage } from './stage.js'
+import { DemoFailure, type Heard } from './stage.js'
 import { clockOf } from './story.js'
 
 const OLD = '1.0.0'
 const NEW = '2.0.0'
-const BOOT_MS = 40_000
 const CRASHES = 3
 
 /** Plays every fault once, in the order and at the points that the dice say. */
@@ -25,36 +25,21 @@ export async function play(scene: Scene): Promise<Deeds> {
     lateWritesRefused: 0,
     definitions: null,
     outageMs: null,
+    killedInSend: 0,
+    stoppedInSend: 0,
+    stoppedInSendMs: 0,
   }
   await boot(scene, ['A', 'B', 'C'], OLD)
   await undisturbed(scene)
-  for (const act of dice.shuffled([kill, pause, deploy, ...(scene.server === null ? [] : [restartServer])])) {
+  const ofServer = scene.server === null ? [] : [restartServer]
+  const ofProvider = scene.cashier === null ? [] : [killInSend, stopInSend, misbehave]
+  for (const act of dice.shuffled([kill, pause, deploy, ...ofServer, ...ofProvider])) {
     await act(scene, deeds)
     await undisturbed(scene)
   }
   await close(scene, deeds)
   deeds.lateWritesRefused = stage.history.filter((heard) => heard.type === 'refused' && heard.by === 'fence').length
   return deeds
-}
-
-async function boot({ stage }: Scene, names: readonly string[], release: string): Promise<void> {
-  const since = stage.history.length
-  for (const name of names) stage.start(name, { release })
-  const ready = (name: string) =>
-    stage.next('ready', { what: `${name} is up`, withinMs: BOOT_MS, since, accept: ({ node }) => node.name === name })
-  await Promise.all(names.map(ready))
-}
-
-/** A period that nothing happens to: it begins and ends. */
-async function undisturbed({ stage }: Scene): Promise<void> {
-  const since = stage.history.length
-  const begun = await stage.next('began', { what: 'a period begins', withinMs: PERIOD_WAIT_MS, since })
-  await endOf(stage, begun.period, since)
-}
-
-function endOf(stage: Stage, period: string, since: number): Promise<Heard<'ended'>> {
-  const accept = (heard: Heard<'ended'>) => heard.period === period && heard.outcome === 'succeeded'
-  return stage.next('ended', { what: `period ${period} ends`, withinMs: PERIOD_WAIT_MS, since, accept })
 }
 
 /** The moment at which a node has made so many invoices of a period, and not all. */
@@ -65,16 +50,6 @@ function inMidPeriod({ stage, customers, dice }: Scene): Promise<Heard<'invoiced
     what: `a node has made ${wanted} of ${customers} invoices of a period`,
     withinMs: PERIOD_WAIT_MS,
     accept: ({ done, of }) => done >= wanted && done < Math.min(of, wanted + 2 * step),
-  })
-}
-
-/** The next node to work on the period after another one stopped doing so. */
-function takeoverOf(scene: Scene, period: string, from: NodeProcess, since: number): Promise<Heard<'began'>> {
-  return scene.stage.next('began', {
-    what: `somebody takes period ${period} over from ${from.name}`,
-    withinMs: scene.leaseMs + 10_000,
-    since,
-    accept: (heard) => heard.period === period && heard.node !== from,
   })
 }
 
@@ -104,11 +79,6 @@ async function kill(scene: Scene, deeds: Deeds): Promise<void> {
     return
   }
   throw new DemoFailure(`${TRIES} kills came too late: this machine is too busy for the demonstration`)
-}
-
-/** What goes on while the play does; it has to come off before the end. */
-function inBackground({ stage, background }: Scene, work: Promise<void>): void {
-  background.push(work.catch((error) => stage.fail(error)))
 }
 
 async function killInMidPeriod(scene: Scene) {
@@ -153,12 +123,6 @@ async function pause(scene: Scene, deeds: Deeds): Promise<void> {
   await endOf(stage, period, since)
 }
 
-/** Until the pause is longer than the lease for sure: a takeover comes sooner, since a lease runs from the last beat. */
-async function sleptOut({ stage, leaseMs }: Scene, stoppedAt: number): Promise<void> {
-  const accept = () => performance.now() - stoppedAt > leaseMs + 100
-  if (!accept()) await stage.next('invoiced', { what: 'others go on', withinMs: PERIOD_WAIT_MS, accept })
-}
-
 /**
  * Stops a node in mid-period while it holds no lock on either file. A process stopped inside a transaction would stop the
  * file for everybody (on SQLite; a test of its own): then it goes on to its next customer, and is stopped there.
@@ -175,15 +139,6 @@ async function stopBetweenCustomers(scene: Scene): Promise<Heard<'invoiced'>> {
     node.signal('SIGCONT')
   }
   throw new DemoFailure(`${TRIES} times no node could be stopped between two customers: this machine is too busy`)
-}
-
-/** Signals take effect soon, not at once: the operating system is asked, turn by turn. */
-async function stopped(node: NodeProcess): Promise<void> {
-  const giveUpAt = performance.now() + 2_000
-  while (!node.isStopped()) {
-    if (performance.now() > giveUpAt) throw new DemoFailure(`${node.name} (process ${node.pid}) does not stop`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 /** A fourth node brings a changed definition, an old one starts and crashes again and again. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Books, PeriodRow } from './books.js'
+import type { ChargeRow } from './cashier.js'
 import type { Deeds } from './scene.js'
 import { clockOf } from './story.js'
 import { formatTable } from './table.js'
@@ -21,6 +22,13 @@ export interface Result {
   readonly store?: string
   /** How often its server was killed and started again, where that was asked for. */
   readonly serverRestarts?: number
+  /** With `--provider`: what stands in the provider's book, and what nobody knows in the end. */
+  readonly charges?: number
+  readonly doubleCharges?: number
+  readonly missingCharges?: number
+  readonly uncertain?: number
+  readonly killedInSend?: number
+  readonly stoppedInSend?: number
 }
 
 /** A sentence, and whether it is true. */
@@ -28,6 +36,8 @@ export type Check = readonly [sentence: string, holds: boolean]
 
 export interface Reckoning {
   readonly rows: readonly PeriodRow[]
+  /** The provider's, where customers were charged. */
+  readonly charges?: readonly ChargeRow[]
   readonly result: Result
   readonly checks: readonly Check[]
 }

@@ -1,4 +1,5 @@
 import type { Books } from './books.js'
+import type { Cashier } from './cashier.js'
 import type { Dice } from './dice.js'
 import type { DefinitionInForce } from './ledgers.js'
 import type { Stage } from './stage.js'
@@ -22,6 +23,10 @@ export interface Deeds {
   } | null
   /** How long the ledger's server was away; null where it was left alone. */
   outageMs: number | null
+  /** Processes killed, and stopped for longer than their lease, inside a request to the provider. */
+  killedInSend: number
+  stoppedInSend: number
+  stoppedInSendMs: number
 }
 
 export interface Scene {
@@ -32,6 +37,8 @@ export interface Scene {
   readonly files: readonly string[]
   /** The ledger's server, where it is to be killed too. */
   readonly server: LedgerServer | null
+  /** The payment provider, where customers are charged too. */
+  readonly cashier: Cashier | null
   readonly customers: number
   readonly leaseMs: number
   /** Whether late writes are refused, and definitions kept: not without Fleetcron. */

@@ -55,6 +55,11 @@ export class Provider {
     for (let i = 0; i < times; i++) this.#faults.push(fault)
   }
 
+  /** Faults that have met no charge yet. */
+  get pending(): number {
+    return this.#faults.length
+  }
+
   async stop(): Promise<void> {
     this.#server.close()
     this.#server.closeAllConnections()

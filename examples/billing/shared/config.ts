@@ -8,6 +8,10 @@ export interface Config {
   readonly fleet: string
   /** Path of customers.csv. */
   readonly customers: string
+  /** So many customers of it, from the first; null: all. */
+  readonly most: number | null
+  /** URL of the payment provider that charges them; null: they are invoiced only. */
+  readonly provider: string | null
   /** How long a silent node is believed to be alive, milliseconds. */
   readonly leaseMs: number
   readonly release: string
@@ -22,6 +26,8 @@ export function toEnvironment(config: Config): Record<string, string> {
     BILLING_LEDGER: config.ledger,
     BILLING_FLEET: config.fleet,
     BILLING_CUSTOMERS: config.customers,
+    BILLING_MOST: config.most === null ? '' : String(config.most),
+    BILLING_PROVIDER: config.provider ?? '',
     BILLING_LEASE_MS: String(config.leaseMs),
     BILLING_RELEASE: config.release,
     BILLING_BROKEN: config.broken ? 'yes' : 'no',
@@ -39,6 +45,8 @@ export function fromEnvironment(environment: NodeJS.ProcessEnv = process.env): C
     ledger: read('BILLING_LEDGER'),
     fleet: read('BILLING_FLEET'),
     customers: read('BILLING_CUSTOMERS'),
+    most: environment.BILLING_MOST ? Number(environment.BILLING_MOST) : null,
+    provider: environment.BILLING_PROVIDER || null,
     leaseMs: Number(read('BILLING_LEASE_MS')),
     release: read('BILLING_RELEASE'),
     broken: read('BILLING_BROKEN') === 'yes',

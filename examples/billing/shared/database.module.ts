@@ -15,7 +15,7 @@ export const DATABASE = Symbol('database')
     {
       provide: CUSTOMERS,
       inject: [CONFIG],
-      useFactory: (config: Config): Customer[] => readCustomers(config.customers),
+      useFactory: (config: Config): Customer[] => readCustomers(config.customers).slice(0, config.most ?? undefined),
     },
     { provide: DATABASE, inject: [CONFIG], useFactory: (config: Config): Db => openDatabase(config.database) },
   ],
