@@ -28,6 +28,8 @@ export interface FleetEvents {
   'commit-unknown': { readonly session: string; readonly granted: readonly string[]; readonly error: unknown }
   /** The handler is about to be called. */
   'run-started': AttemptRef & { readonly run: Run }
+  /** The handler has written a line with `run.log`. */
+  'run-logged': AttemptRef & { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }
   'signal-fired': AttemptRef & { readonly why: AbortKind }
   /** The handler has ended, or was given up; not settled yet. */
   'run-ended': AttemptRef & { readonly outcome: AttemptOutcome; readonly durationMs: number }

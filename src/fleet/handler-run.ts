@@ -87,8 +87,10 @@ export class HandlerRun implements Run {
   }
 
   log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { job, key, attempt, token } = this.#grant.run
-    this.#parts.log.info(message, { ...fields, job, key, attempt, token })
+    const { job, key, attempt, token, attemptId } = this.#grant.run
+    const ref = { job, key, attempt, token }
+    this.#parts.log.info(message, { ...fields, ...ref })
+    this.#parts.events.emit('run-logged', { ...ref, attemptId: attemptId ?? '', message, fields })
   }
 }
 

@@ -17,6 +17,9 @@ export interface Health {
   readonly state: NodeState
   readonly node: string
   readonly label: string
+  readonly service: string
+  /** Whether it runs handlers. */
+  readonly attends: boolean
   readonly session: { readonly id: string; readonly believed: boolean }
   readonly store: {
     /** How long every call has failed; null: the last one did not. */
@@ -54,6 +57,8 @@ export function healthOf(parts: Parts, state: NodeState): Health {
     state,
     node: facts.id,
     label: facts.label,
+    service: facts.service,
+    attends: facts.attends,
     session: { id: sessions.current.ref.id, believed: sessions.current.believed() },
     store: {
       awayMs: away === null ? null : Math.round(now - away.since),

@@ -11,6 +11,11 @@ export interface JobView {
   readonly service: string
   readonly name: string
   readonly schedule: ScheduleSpec | null
+  /** Who says that it is time: the fleet, or a door. */
+  readonly attend: 'fleet' | 'poke'
+  readonly concurrency: number
+  /** When it was defined first: periods count from there. */
+  readonly definedAt: Date
   /** The next occurrence; null: none comes, or the job is paused or retired. */
   readonly next: Date | null
   readonly pause: Pause | null
@@ -88,10 +93,14 @@ export class Lookups {
     const { job, service, name, pause, retired } = header
     const running = runs.filter((run) => run.state === 'running').length
     const waiting = header.waiting.schedule + header.waiting.manual + header.waiting.backlog
-    const { schedule } = definition
+    const { schedule, concurrency } = definition
+    const attend = definition.pokeGraceMs === undefined ? 'fleet' : 'poke'
+    const definedAt = new Date(header.anchor)
     const hosted = this.parts.facts.host(job, definition) !== null
     const next = pause !== null || retired ? null : this.next(schedule, header.anchor, header.cursor)
-    return { job, service, name, schedule, next, pause, retired, failures: tally.failures, running, waiting, hosted }
+    const { failures } = tally
+    const terms = { schedule, attend, concurrency, definedAt } as const
+    return { job, service, name, ...terms, next, pause, retired, failures, running, waiting, hosted }
   }
 
   private next(spec: ScheduleSpec | null, anchor: number, cursor: { instant: number; label: string }): Date | null {

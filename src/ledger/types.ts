@@ -14,11 +14,9 @@ export type Cause = 'schedule' | 'catch-up' | 'backfill' | 'manual'
  */
 export type RunState = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'skipped' | 'missed'
 
-/** Runs wait in lanes that take turns, so that catch-up cannot starve what is fresh, nor the other way round. */
-export type Lane = 'schedule' | 'manual' | 'backlog'
-
-/** Their order of turns. */
-export const LANES = ['schedule', 'manual', 'backlog'] as const satisfies readonly Lane[]
+/** Runs wait in lanes that take turns in this order, so that catch-up cannot starve what is fresh, nor the other way round. */
+export const LANES = ['schedule', 'manual', 'backlog'] as const
+export type Lane = (typeof LANES)[number]
 
 /** The occurrences a run stands for: keys of the first and last, and how many. */
 export interface Covers {
@@ -86,10 +84,7 @@ export interface Run {
   readonly position: number
   /** Whether it holds one of the job's places: from the first grant to the terminal state, also while it waits for a retry. */
   readonly place: boolean
-  /**
-   * Not granted before this instant: the delay of a retry, or until when a waiting run may be poked (it stays as it was where the
-   * loop started it unpoked); 0: at once, whatever the store's clock does.
-   */
+  /** Not granted before this instant: a retry's delay; or, unpoked (it then keeps it), a grace. 0: at once, whatever the clock does. */
   readonly readyAt: number
   /** Attempts begun. */
   readonly attempt: number
@@ -152,10 +147,7 @@ export interface Definition {
   readonly graceMs: number
   /** Whether an attempt raises the fence before its handler is called. */
   readonly fence: boolean
-  /**
-   * There: a door starts what is due, by a poke; the loop does so this much after the instant where none came. Absent: the loop,
-   * at once; a job that says nothing of pokes keeps its hash.
-   */
+  /** What is due awaits a poke, at most for so long. Absent where nobody pokes, so that such a hash stays as it was. */
   readonly pokeGraceMs?: number
   /** Of a schedule kept in the store: its handler, and its data as JSON. Absent for a job of the code, whose hash stays as it was. */
   readonly handler?: string
@@ -259,6 +251,7 @@ export interface LedgerEvent {
     | 'backfilled'
     | 'retried'
     | 'recovered'
+    | 'resolved'
   readonly by: string
   readonly why: string | null
   /** JSON text; null without. */

@@ -47,7 +47,19 @@ export function absentFleet(): Fleet {
     return new FleetcronError('NOT_STARTED', message)
   }
   // Nest looks at what it injects: only what a fleet has is answered.
-  const commands = ['trigger', 'finished', 'backfill', 'pause', 'resume', 'retire', 'cancel', 'retry', 'jobs', 'runs']
+  const commands = [
+    'poke',
+    'trigger',
+    'finished',
+    'backfill',
+    'pause',
+    'resume',
+    'retire',
+    'cancel',
+    'retry',
+    'jobs',
+    'runs',
+  ]
   const others = ['occurrence', 'history', 'start', 'once']
   const asynchronous = [...commands, ...others].map((name) => [name, async () => Promise.reject(refuse(`${name}()`))])
   const throwing = ['job', 'handler', 'on'].map((name) => [

@@ -44,6 +44,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'better-sqlite3': ['store/sqlite', 'effect/sqlite', 'sqlite-driver'],
   ioredis: ['store/resolve'],
+  bullmq: ['bullmq'],
   mysql2: ['store/resolve', 'effect/resolve'],
   pg: ['store/resolve', 'effect/resolve'],
   '@nestjs/common': ['nest'],

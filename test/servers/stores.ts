@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * The stores that are held against their tests: those in `test/store-<name>.test.ts` and `test/store-<name>-….test.ts`, and
- * with them the effects that need the same server, in `test/effect-<name>….test.ts`.
+ * with them the effects and BullMQ, where they need the same server, in `test/effect-<name>….test.ts` and `test/bullmq-<name>….test.ts`.
  * A further store is its name here, those files, and, where it needs a server, an engine (see engine.ts).
  */
 export const STORES = [
@@ -45,7 +45,7 @@ export function filesLeftOut(
 
 /** The store with the longest name that a file is named after: `store-redis-cluster.test.ts` is not of `redis`. */
 function storeOf(file: string): StoreName | null {
-  const [, words] = /^(?:store|effect)-(.+)\.test\.ts$/.exec(file) ?? []
+  const [, words] = /^(?:store|effect|bullmq)-(.+)\.test\.ts$/.exec(file) ?? []
   if (words === undefined) return null
   const named = STORES.filter((store) => words === store || words.startsWith(`${store}-`))
   return named.sort((a, b) => b.length - a.length)[0] ?? null
