@@ -117,12 +117,12 @@ function shareOf(
   lacking: ReadonlyMap<string, ReadonlySet<string>>,
 ): Share {
   const all = sharing.map((one) => ({ node: one, weights: weightsOf(one) }))
-  const owners = Array.from({ length: BUCKETS }, (_, bucket) => first(bucket, all))
-  const buckets = new Set(owners.flatMap((owner, bucket) => (owner === node ? [bucket] : [])))
+  const buckets = new Set<number>()
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) if (first(bucket, all) === node) buckets.add(bucket)
   for (const [owner, lacked] of lacking) {
     for (const job of lacked) {
       const bucket = bucketOf(job)
-      if (owners[bucket] !== owner) continue
+      if (first(bucket, all) !== owner) continue
       const carrying = all.filter((one) => lacking.get(one.node)?.has(job) !== true)
       if (first(bucket, carrying) === node) buckets.add(bucket)
     }

@@ -83,7 +83,7 @@ export function planOf(seed: number): Plan {
   }
   const pace: Pace = random.chance(LONG) ? 'long' : 'brief'
   const isBrief = pace === 'brief'
-  const chaosMs = isBrief ? random.int(15_000, 28_000) : random.int(50_000, 115_000)
+  const chaosMs = isBrief ? random.int(11_000, 21_000) : random.int(50_000, 115_000)
   const setting = settingOf(random, families, chaosMs, pace)
   const nodes = Array.from({ length: random.pick(isBrief ? [2, 2, 2, 3, 3, 3, 4, 5] : [2, 3, 3, 4, 5]) }, (_, index) =>
     nodePlan(random, `n${index + 1}`, families),
