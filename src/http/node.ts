@@ -36,6 +36,8 @@ async function requestOf(request: IncomingMessage, target: string): Promise<Requ
   const { method = 'GET' } = request
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
+    // HTTP/2 has its path and method among the headers.
+    if (name.startsWith(':')) continue
     for (const one of Array.isArray(value) ? value : [value ?? '']) headers.append(name, one)
   }
   const url = URL.canParse(`http://localhost${target}`) && target.startsWith('/') ? `http://localhost${target}` : null
@@ -77,7 +79,7 @@ async function send(answer: Response, request: IncomingMessage, response: Server
   }
   const body = Buffer.from(await answer.arrayBuffer())
   // A body that is not read to its end ends the connection.
-  if (!request.complete) response.setHeader('connection', 'close')
+  if (!request.complete && request.httpVersionMajor === 1) response.setHeader('connection', 'close')
   for (const [name, value] of answer.headers) response.setHeader(name, value)
   response.setHeader('content-length', body.length)
   response.statusCode = answer.status

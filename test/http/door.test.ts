@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHttpHandler, HTTP_CODES, signRequest, toNodeHandler } from '../../src/http/index.js'
 import { advance, createTestFleet } from '../../src/testing/index.js'
@@ -174,6 +176,22 @@ describe('what the door refuses', () => {
     expect(answer).toMatchObject(refused(status, code))
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
     expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it.each([
+    ['OPTIONS * HTTP/1.1', 400],
+    ['GET http://elsewhere/fleetcron/runs/x HTTP/1.1', 400],
+    ['GET //fleetcron HTTP/1.1', 401],
+    ['GET /fleetcron/%zz HTTP/1.1', 401],
+    ['TRACE /fleetcron/runs/x HTTP/1.1', 405],
+    ['POST /fleetcron/jobs/it/runs HTTP/1.0', 401],
+  ])('what no client sends: %s', async (line, status) => {
+    await stand.node()
+    const { port } = new URL(stand.urls[0] ?? '')
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.end(`${line}\r\nHost: it\r\nAuthorization: Bearer \xff\r\nConnection: close\r\n\r\n`, 'latin1')
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*problem\\+json`))
+    expect(await stand.ask('/fleetcron/runs/x', { method: 'GET' })).toMatchObject({ status: 404 })
   })
 
   it('other jobs than those that are named', async () => {
