@@ -213,6 +213,17 @@ describe('what the door refuses', () => {
   })
 })
 
+it('takes what is live at the moment, where a function says so', async () => {
+  let live = [LIVE]
+  await stand.node(() => 'done', {}, { secrets: () => live })
+  expect((await stand.ask(RUNS, { key: 'a' })).body.cause).toBe('manual')
+  live = [NEXT]
+  expect(await stand.ask(RUNS, { key: 'a' })).toMatchObject(refused(401, 'UNAUTHORIZED'))
+  expect((await stand.ask(RUNS, { key: 'a', secret: NEXT })).body.cause).toBe('manual')
+  live = []
+  expect(await stand.ask(RUNS, { key: 'a', secret: NEXT })).toMatchObject(refused(401, 'UNAUTHORIZED'))
+})
+
 describe('a door without a lock', () => {
   const make = (options: object) => () => createHttpHandler({} as never, options)
   it.each([

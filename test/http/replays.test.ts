@@ -45,7 +45,7 @@ function direct({ handler }: Served, { target, method, headers, body }: Wire): P
 
 async function send(chance: Random, nodes: readonly Served[], wire: Wire) {
   const to = chance.pick(nodes)
-  const response = await (chance.chance(0.4) ? overSocket(to, wire) : direct(to, wire))
+  const response = await (chance.chance(0.3) ? overSocket(to, wire) : direct(to, wire))
   const { id, code } = (await response.json()) as { id?: string; code?: string }
   return { status: response.status, id, code }
 }

@@ -126,13 +126,13 @@ describe('the option', () => {
     const body = '{"data":1}'
     const json = { 'content-type': 'application/json' }
     const token = { ...json, authorization: `Bearer ${TOKEN}`, 'idempotency-key': 'a' }
-    expect((await fetch(url, { method: 'POST', body, headers: token })).status).toBe(202)
+    expect([200, 202]).toContain((await fetch(url, { method: 'POST', body, headers: token })).status)
     const signed = { ...json, ...signRequest({ secret: SECRET, url: RUNS, body }) }
-    expect((await fetch(url, { method: 'POST', body, headers: signed })).status).toBe(202)
+    expect([200, 202]).toContain((await fetch(url, { method: 'POST', body, headers: signed })).status)
 
     const other = useTestFleet(Test.createTestingModule({ imports: [AppModule] }))
     const parsed = await listening((await other.compile()).createNestApplication())
-    expect((await fetch(parsed, { method: 'POST', body, headers: token })).status).toBe(202)
+    expect([200, 202]).toContain((await fetch(parsed, { method: 'POST', body, headers: token })).status)
     const refused = await fetch(parsed, { method: 'POST', body, headers: signed })
     expect([refused.status, (await jsonOf(refused)).detail]).toEqual([
       400,
