@@ -1,5 +1,8 @@
 import type { Command } from 'commander'
+import { resolveEffects } from '../effect/resolve.js'
 import { oneLine } from '../platform/told.js'
+import { examinationOf } from '../store/examination.js'
+import { withEffects } from './effects.js'
 import { allJobs, throwIfNobody } from './find.js'
 import { examine, type Facts, type Finding } from './findings.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
@@ -13,15 +16,24 @@ Example:
          Start a node that declares it. If it is gone for good, retire it: fleet.retire(job).
   1 grave, 0 to know; 3 jobs, 2 live nodes, store sqlite (correct)`
 
+interface DoctorOptions extends LedgerOptions {
+  readonly effects?: string
+}
+
+/** Of runs and of uncertain effects so many are looked at. */
+const LATEST = 1_000
+
 /** Adds `fleetcron doctor`: what breaks fleets, each finding with its remedy. */
 export function addDoctor(program: Command, { terminal, failed }: CommandContext): void {
-  withLedgerOptions(
-    program.command('doctor').description('look for what breaks fleets; exit code 1 if something grave is found'),
+  withEffects(
+    withLedgerOptions(
+      program.command('doctor').description('look for what breaks fleets; exit code 1 if something grave is found'),
+    ),
   )
     .addHelpText('after', EXAMPLE)
-    .action((options: LedgerOptions) =>
+    .action((options: DoctorOptions) =>
       inLedger(options, async (ledger) => {
-        const facts = await look(ledger, terminal)
+        const facts = await look(ledger, options, terminal)
         const findings = examine(facts)
         if (findings.some(({ grave }) => grave)) failed()
         if (options.json === true) printJson(terminal, report(facts, findings))
@@ -30,7 +42,7 @@ export function addDoctor(program: Command, { terminal, failed }: CommandContext
     )
 }
 
-async function look(ledger: OpenLedger, terminal: Terminal): Promise<Facts> {
+async function look(ledger: OpenLedger, { effects }: DoctorOptions, terminal: Terminal): Promise<Facts> {
   const sent = terminal.now()
   const { now, nodes } = await ledger.store.load({ nodes: true })
   const received = terminal.now()
@@ -45,6 +57,9 @@ async function look(ledger: OpenLedger, terminal: Terminal): Promise<Facts> {
     jobs,
     unreadable: await unreadableOf(ledger, nodes),
     poked: await pokedRuns(ledger.store, jobs),
+    latest: await ledger.store.runs({ limit: LATEST }),
+    examination: await examinationOf(ledger.store),
+    uncertain: effects ? await uncertainOf(effects) : null,
   }
 }
 
@@ -62,11 +77,21 @@ async function unreadableOf({ store }: OpenLedger, nodes: Facts['nodes']): Promi
 
 const CHUNK = 500
 
-function report({ info, now, nodes, jobs, wallAheadMs }: Facts, findings: readonly Finding[]) {
+async function uncertainOf(url: string): Promise<Facts['uncertain']> {
+  const { effects, close } = await resolveEffects(url)
+  try {
+    return await effects.uncertain(LATEST)
+  } finally {
+    await close()
+  }
+}
+
+function report({ info, now, nodes, jobs, wallAheadMs, examination }: Facts, findings: readonly Finding[]) {
   const { kind, grade, remark } = info
   return {
     at: new Date(now).toISOString(),
     store: { kind, grade, remark },
+    server: examination,
     wallAheadMs,
     jobs: jobs.length,
     nodes: nodes.length,

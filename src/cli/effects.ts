@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander'
-import type { Resolution } from '../effect/call/face.js'
+import type { Resolution, ResolvedCall } from '../effect/call/face.js'
 import type { Effects } from '../effect/port.js'
 import { resolveEffects } from '../effect/resolve.js'
 import { FleetcronError } from '../errors.js'
+import type { Fleet } from '../fleet/fleet.js'
 import { oneLine } from '../platform/told.js'
-import type { CommandContext } from './ledger.js'
+import { speaking } from './asking.js'
+import { type CommandContext, inLedger, type LedgerOptions, withLedger } from './ledger.js'
 import { table } from './table.js'
 import { printJson, type Terminal } from './terminal.js'
 import { short } from './views.js'
@@ -15,7 +17,7 @@ interface EffectsOptions {
   readonly limit: string
 }
 
-interface ResolveOptions extends EffectsOptions {
+interface ResolveOptions extends EffectsOptions, Pick<LedgerOptions, 'store' | 'fleet'> {
   readonly confirmed?: string
   readonly rejected?: string
   readonly retry?: boolean
@@ -42,7 +44,7 @@ export function addEffects(program: Command, { terminal }: CommandContext): void
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', LIST_EXAMPLE)
     .action((options: EffectsOptions) => inEffects(options, (effects) => list(effects, options, terminal)))
-  withEffects(program.command('resolve').description('say what became of a call whose outcome nobody knew'))
+  withLedger(withEffects(program.command('resolve').description('say what became of a call whose outcome nobody knew')))
     .argument('<key>', 'its key, as `fleetcron effects` lists it')
     .option('--confirmed <json>', 'the provider has done it: its answer')
     .option('--rejected <reason>', 'the provider has not done it, and is not to be asked again')
@@ -56,7 +58,7 @@ export function addEffects(program: Command, { terminal }: CommandContext): void
     )
 }
 
-function withEffects(command: Command): Command {
+export function withEffects(command: Command): Command {
   const what = 'the business database: sqlite:./billing.db, postgres://…, mysql://…'
   return command.addOption(new Option('-e, --effects <url>', what).env('FLEETCRON_EFFECTS'))
 }
@@ -97,10 +99,41 @@ async function list(effects: Effects, options: EffectsOptions, terminal: Termina
 
 async function resolve(effects: Effects, key: string, options: ResolveOptions, terminal: Terminal): Promise<void> {
   const resolution = resolutionOf(options, options.by ?? terminal.user())
-  await effects.resolve(key, resolution)
-  const state = resolution.retry ? 'released' : resolution.rejected === undefined ? 'confirmed' : 'rejected'
-  if (options.json === true) printJson(terminal, { key, state, by: resolution.by, why: resolution.why })
-  else terminal.out(`${oneLine(key)} is ${state}\n`)
+  const isLedgerNamed = options.store !== undefined && options.fleet !== undefined
+  const said = isLedgerNamed && (await saidInLedger(effects, key, resolution, options, terminal))
+  const made = said === false || said === null ? await effects.resolve(key, resolution) : await said.made
+  const { as, noted } = made
+  if (options.json === true) return printJson(terminal, { key, state: as, ...by(resolution), noted })
+  terminal.out(`${oneLine(key)} is ${as}${noted ? ', and the history of its job says so' : ''}\n`)
+}
+
+function by({ by, why }: Resolution) {
+  return { by, why }
+}
+
+/** Null: the ledger is away, which keeps nobody from deciding. */
+async function saidInLedger(
+  effects: Effects,
+  key: string,
+  resolution: Resolution,
+  options: ResolveOptions,
+  terminal: Terminal,
+): Promise<{ readonly made: Promise<ResolvedCall> } | null> {
+  let asked: Promise<ResolvedCall> | null = null
+  const ask = async (fleet: Fleet) => {
+    asked = fleet.effects.resolve(key, resolution)
+    await asked.catch(() => undefined)
+  }
+  try {
+    await inLedger(options, (ledger) => speaking(ledger, ask, { effects }))
+  } catch (error) {
+    terminal.err(`the ledger's history is not told: ${oneLine(messageOf(error))}\n`)
+  }
+  return asked === null ? null : { made: asked }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function resolutionOf({ confirmed, rejected, retry, why }: ResolveOptions, by: string): Resolution {

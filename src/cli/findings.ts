@@ -1,5 +1,10 @@
+import type { UncertainEffect } from '../effect/call/face.js'
 import type { Aggregate, Run } from '../ledger/types.js'
+import type { Examination } from '../store/examination.js'
 import type { NodeRow, StoreInfo, Unreadable } from '../store/port.js'
+import { lostNodes } from './lost-nodes.js'
+import { serverFindings } from './server-findings.js'
+import { uncertainEffects } from './uncertain.js'
 import { type Poked, unpoked } from './unpoked.js'
 import { nodeState } from './views.js'
 
@@ -14,6 +19,12 @@ export interface Facts {
   readonly jobs: readonly Aggregate[]
   readonly unreadable: readonly Unreadable[]
   readonly poked: Poked
+  /** The latest runs of the fleet, newest first. */
+  readonly latest: readonly Run[]
+  /** What the store sees of its server; null: it has none. */
+  readonly examination: Examination | null
+  /** Calls whose outcome nobody knows; null: the business database was not named. */
+  readonly uncertain: readonly UncertainEffect[] | null
 }
 
 export interface Finding {
@@ -54,6 +65,9 @@ export function examine(facts: Facts): Finding[] {
     handlers,
     failing,
     ({ poked }: Facts) => unpoked(poked),
+    lostNodes,
+    (seen: Facts) => serverFindings(seen.examination, live(seen).length),
+    ({ uncertain, now }: Facts) => uncertainEffects(uncertain, now),
   ]
   const all = looks.flatMap((look) => look(facts))
   return [...all.filter(({ grave }) => grave), ...all.filter(({ grave }) => !grave)]

@@ -51,6 +51,9 @@ function facts(over: Partial<Facts> = {}): Facts {
     jobs: [job()],
     unreadable: [],
     poked: new Map(),
+    latest: [],
+    examination: null,
+    uncertain: null,
     ...over,
   }
 }
@@ -168,7 +171,10 @@ describe('what the doctor finds', () => {
         nodes: [node('web1'), seen(2 * MINUTE, { session: 'other' })],
         jobs: [job({ runs: [held('s-web1')] })],
       }),
-      [['lease-margin', true]],
+      [
+        ['lease-margin', true],
+        ['late-beats', false],
+      ],
       /ran out 110 s ago/,
     ],
     ['no fault in a lease that holds nothing', later(8 * SECOND, {}), [], /^$/],

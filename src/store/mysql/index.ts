@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import type { Examinable } from '../examination.js'
 import type { Migratable } from '../migration.js'
 import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
@@ -6,6 +7,7 @@ import { attend } from './attend.js'
 import { beat } from './beat.js'
 import { commit } from './commit.js'
 import type { MysqlPool } from './driver.js'
+import { examine } from './examine.js'
 import { infoOf, inspect, packetBytesOf } from './info.js'
 import { Identity, type Ledger } from './ledger.js'
 import { Line } from './line.js'
@@ -46,7 +48,7 @@ export interface MysqlStoreOptions {
  * const pool = createPool({ uri: process.env.DATABASE_URL, multipleStatements: true })
  * const store = createMysqlStore({ pool, fleet: 'billing' })
  */
-export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable {
+export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable & Examinable {
   const { pool, fleet, prefix = 'fleetcron_', autoMigrate = true, statementMs = 5_000 } = options
   const server = new Server({ pool, prefix: checkedPrefix(prefix), place: placeOf(pool), statementMs })
   const ledger: Ledger = {
@@ -83,6 +85,7 @@ export function createMysqlStore(options: MysqlStoreOptions): Store & Migratable
     runs: (query) => ready(() => runs(ledger, query)),
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
+    examine: () => ready(() => examine(server)),
     migration: () =>
       openings.inTurn(async () => {
         const found = await migration(server)

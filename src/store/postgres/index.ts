@@ -1,4 +1,5 @@
 import { FleetcronError } from '../../errors.js'
+import type { Examinable } from '../examination.js'
 import type { Migratable } from '../migration.js'
 import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
@@ -6,6 +7,7 @@ import { attend } from './attend.js'
 import { beat } from './beat.js'
 import { commit } from './commit.js'
 import type { PostgresPool } from './driver.js'
+import { examine } from './examine.js'
 import { infoOf, inspect } from './info.js'
 import type { Ledger } from './ledger.js'
 import { Line } from './line.js'
@@ -43,7 +45,7 @@ export interface PostgresStoreOptions {
  * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
  * const store = createPostgresStore({ pool, fleet: 'billing' })
  */
-export function createPostgresStore(options: PostgresStoreOptions): Store & Migratable {
+export function createPostgresStore(options: PostgresStoreOptions): Store & Migratable & Examinable {
   const { pool, fleet, schema = 'fleetcron', autoMigrate = true, statementMs = 5_000 } = options
   const server = new Server({ pool, schema: quotedSchema(schema), place: placeOf(pool), statementMs })
   const line = new Line(server, pool, channelOf(schema, fleet))
@@ -76,6 +78,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store & Migr
     runs: (query) => ready(() => runs(ledger, query)),
     events: (query) => ready(() => events(ledger, query)),
     prune: (query) => ready(() => prune(ledger, query)),
+    examine: () => ready(() => examine(server)),
     migration: () =>
       openings.inTurn(async () => {
         const found = await migration(server, schema)

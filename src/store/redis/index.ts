@@ -1,10 +1,12 @@
+import type { Examinable } from '../examination.js'
 import { Openings } from '../openings.js'
 import type { Store, StoreInfo } from '../port.js'
 import { attend } from './attend.js'
 import { beat } from './beat.js'
 import { commit } from './commit.js'
 import { connectionLike, type RedisClient, readied } from './driver.js'
-import { infoOf, inspect, isClusterNode } from './info.js'
+import { examine } from './examine.js'
+import { type Facts, infoOf, inspect, isClusterNode } from './info.js'
 import type { Ledger } from './ledger.js'
 import { Line } from './line.js'
 import { load } from './load.js'
@@ -33,16 +35,17 @@ export interface RedisStoreOptions {
  * @example
  * const store = createRedisStore({ client: new Redis(process.env.REDIS_URL), fleet: 'billing' })
  */
-export function createRedisStore(options: RedisStoreOptions): Store {
+export function createRedisStore(options: RedisStoreOptions): Store & Examinable {
   const { fleet, prefix = 'fleetcron', callMs = 5_000 } = options
   const base = baseOf(prefix, fleet)
   const server = new Server({ base, place: placeOf(options.client), callMs })
   const openings = new Openings()
   let ledger: Ledger | null = null
+  let facts: Facts | null = null
 
   async function connect(): Promise<StoreInfo> {
     ledger ??= await ledgerOf(options.client, server)
-    const facts = await inspect(server, ledger.main, isSentinel(options.client))
+    facts = await inspect(server, ledger.main, isSentinel(options.client))
     return infoOf(server, ledger.main, facts)
   }
   function close(): void {
@@ -71,6 +74,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     runs: (query) => ready((on) => runs(on, query)),
     events: (query) => ready((on) => events(on, query)),
     prune: (query) => ready((on) => prune(on, query)),
+    examine: () => ready((on) => examine(server, on.main, facts as Facts)),
   }
 }
 

@@ -7,7 +7,7 @@ import { SHARED } from './scripts/shared.js'
 import { type Server, script } from './server.js'
 
 /** What a server says of itself; null where it may not be asked. */
-interface Facts {
+export interface Facts {
   readonly version: string | null
   readonly isValkey: boolean
   readonly role: string | null
@@ -115,13 +115,18 @@ function remarksOf(facts: Facts): string[] {
 }
 
 /** A setting of the server, or the first odd one of all masters of a Cluster; null where CONFIG is not allowed. */
-async function setting(server: Server, main: RedisConnection, name: keyof typeof GOOD): Promise<string | null> {
+export async function setting(
+  server: Server,
+  main: RedisConnection,
+  name: keyof typeof GOOD | 'maxclients',
+): Promise<string | null> {
   const servers = main.nodes?.('master') ?? [main]
   try {
     const told = await server.within(main, server.callMs, () =>
       Promise.all(servers.map((server) => server.call('config', ['get', name]))),
     )
     const values = told.map((each) => (Array.isArray(each) ? String(each[1] ?? '') : ''))
+    if (name === 'maxclients') return values[0] ?? null
     return values.find((value) => value !== GOOD[name]) ?? values[0] ?? null
   } catch {
     return null
@@ -130,7 +135,7 @@ async function setting(server: Server, main: RedisConnection, name: keyof typeof
 
 const GOOD = { 'maxmemory-policy': 'noeviction', appendonly: 'yes', appendfsync: 'always' } as const
 
-function linesOf(info: string): Map<string, string> {
+export function linesOf(info: string): Map<string, string> {
   return new Map(
     info.split(/\r?\n/).flatMap((line) => {
       const at = line.indexOf(':')
