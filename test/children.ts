@@ -24,7 +24,7 @@ export async function bundleMain(module: string, outfile: string): Promise<void>
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: ['better-sqlite3', 'ioredis', 'mysql2', 'mysql2/*', 'pg'],
+    external: ['better-sqlite3', 'bullmq', 'ioredis', 'mysql2', 'mysql2/*', 'pg'],
     logLevel: 'silent',
   })
 }

@@ -1,0 +1,38 @@
+import { bullmqDoor } from '../../src/bullmq/index.js'
+import { createFleet } from '../../src/index.js'
+
+/** What a node of a test is told when it starts. */
+export interface ChildPlan {
+  readonly url: string
+  readonly prefix: string
+  readonly fleet: string
+  readonly label: string
+  /** The one moment at which the job is due. */
+  readonly at: string
+  /** The handler goes on until its signal fires. */
+  readonly holds: boolean
+}
+
+/** What it says when its handler is called. */
+export interface Said {
+  readonly attempt: number
+}
+
+/** A node of its own process that runs one job, which BullMQ pokes. */
+export async function main([text = '']: readonly string[]): Promise<void> {
+  const { url, prefix, fleet: name, label, at, holds } = JSON.parse(text) as ChildPlan
+  const say = (said: Said) => void process.stdout.write(`${JSON.stringify(said)}\n`)
+  const fleet = createFleet({ fleet: name, service: 'app', store: url, nodeLabel: label, lease: '1s', logger: false })
+  fleet.job('once', { at, attend: 'poke' }, async (run) => {
+    say({ attempt: run.attempt })
+    if (holds) await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
+    return label
+  })
+  const connection = { url }
+  const door = bullmqDoor(fleet, { connection, prefix, lockDuration: '1s', compareEvery: '1s', logger: false })
+  await fleet.start()
+  await door.start()
+  process.once('SIGTERM', () => {
+    void fleet.stop({ grace: 0 }).then(() => door.close())
+  })
+}
