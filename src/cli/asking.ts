@@ -4,6 +4,7 @@ import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 import type { Asking } from '../fleet/commands.js'
 import { createFleet, type Fleet } from '../fleet/fleet.js'
+import type { FleetOptions } from '../fleet/options.js'
 import type { Run } from '../ledger/types.js'
 import { runView } from '../platform/run-view.js'
 import { oneLine } from '../platform/told.js'
@@ -164,10 +165,23 @@ function said({ by, why }: AskingOptions, terminal: Terminal): Asking {
 }
 
 /** A node that only speaks: it belongs to a service of its own, hosts nothing and runs nothing. */
-async function speaking<T>({ store, fleet }: OpenLedger, act: (fleet: Fleet) => Promise<T>): Promise<T> {
+export async function speaking<T>(
+  { store, fleet }: OpenLedger,
+  act: (fleet: Fleet) => Promise<T>,
+  more: Pick<FleetOptions, 'effects'> = {},
+): Promise<T> {
   const nodeLabel = `fleetcron-cli@${hostname()}#${process.pid}`
   const service = 'fleetcron-cli'
-  const node = createFleet({ fleet, store, service, nodeLabel, attends: false, retention: false, logger: false })
+  const node = createFleet({
+    fleet,
+    store,
+    service,
+    nodeLabel,
+    attends: false,
+    retention: false,
+    logger: false,
+    ...more,
+  })
   await node.start()
   try {
     return await act(node)

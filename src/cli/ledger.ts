@@ -30,10 +30,12 @@ export function withStore(command: Command): Command {
   )
 }
 
+export function withLedger(command: Command): Command {
+  return withStore(command).addOption(new Option('-F, --fleet <name>', 'the fleet').env('FLEETCRON_FLEET'))
+}
+
 export function withLedgerOptions(command: Command): Command {
-  return withStore(command)
-    .addOption(new Option('-F, --fleet <name>', 'the fleet').env('FLEETCRON_FLEET'))
-    .option('--json', 'print JSON instead of a table')
+  return withLedger(command).option('--json', 'print JSON instead of a table')
 }
 
 /** Opens the ledger as it is, neither making nor upgrading it, and closes it afterwards. */

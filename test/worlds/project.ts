@@ -20,8 +20,8 @@ export class Project {
     cpSync(join(root, 'test/fixtures', name), this.folder, { recursive: true })
   }
 
-  /** Installs its dependencies and what `npm publish` would upload, and compiles it. */
-  async prepare(): Promise<void> {
+  /** Installs its dependencies and what `npm publish` would upload, lets it generate what it needs, and compiles it. */
+  async prepare(generate: () => Promise<unknown> = async () => {}): Promise<void> {
     const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', this.folder]
     const [packed] = await Promise.all([
       run('npm', pack, { cwd: root }),
@@ -29,6 +29,7 @@ export class Project {
     ])
     const [{ filename }] = JSON.parse(packed.stdout)
     await run('npm', ['install', '--no-save', ...QUIET, join(this.folder, filename)], { cwd: this.folder })
+    await generate()
     await this.tsc('-p', 'tsconfig.build.json')
   }
 
@@ -42,10 +43,24 @@ export class Project {
 
   /** Runs a script of the project; where it fails, the error is what it said. */
   node(script: string, ...words: string[]) {
-    const env = { ...process.env, NO_COLOR: '1' }
-    return run(process.execPath, [script, ...words], { cwd: this.folder, env }).catch((error) => {
+    return this.run(process.execPath, [script, ...words])
+  }
+
+  /** Runs a program in the project's folder. */
+  run(program: string, words: readonly string[], more: NodeJS.ProcessEnv = {}) {
+    const env = { ...process.env, NO_COLOR: '1', ...more }
+    const options = { cwd: this.folder, env, maxBuffer: 64 * 2 ** 20 }
+    return run(program, words, options).catch((error) => {
       throw new Error(`${error.stdout}\n${error.stderr}`)
     })
+  }
+
+  /** Runs its tests of node:test, on another version of Node where it needs one; gives how many there were. */
+  async suite(env: NodeJS.ProcessEnv, program = process.execPath): Promise<{ passed: number; failed: number }> {
+    const words = ['--test', '--test-reporter=tap', 'dist/suite.js']
+    const { stdout } = await this.run(program, words, env)
+    const count = (of: string) => Number(new RegExp(`^# ${of} (\\d+)$`, 'm').exec(stdout)?.[1])
+    return { passed: count('pass'), failed: count('fail') }
   }
 
   /** Starts the application, waits until a job has run, ends it as a deploy does, and gives what it said. */

@@ -49,9 +49,8 @@ export function mikroOrmAdapter<Manager extends MikroOrmManager>(
   return libraryAdapter<Manager>(
     {
       dialect,
-      transaction: (fn, isolationLevel) =>
-        // A fork of its own for each: identity maps are not shared by transactions, nor is one that surrounds the caller.
-        manager.fork().transactional(fn, isolationLevel ? { isolationLevel } : {}),
+      // A fork of its own for each: identity maps are not shared by transactions, nor is one that surrounds the caller.
+      transaction: (fn, isolationLevel) => transaction(manager.fork(), fn, isolationLevel),
       query,
       flush: (tx) => tx.flush(),
       inTransaction: (tx) => tx.isInTransaction() && !isOver(tx.getTransactionContext()),
@@ -69,14 +68,46 @@ async function query(tx: MikroOrmManager, sql: string, params: readonly Param[])
   return { rows: [], affected: Number((result as { affectedRows?: unknown }).affectedRows ?? 0) }
 }
 
+async function transaction<Manager extends MikroOrmManager, R>(
+  fork: { transactional(fn: (tx: Manager) => Promise<R>, options: object): Promise<R> },
+  fn: (tx: Manager) => Promise<R>,
+  isolationLevel?: string,
+): Promise<R> {
+  let context: Context | undefined
+  const body = (tx: Manager) => {
+    context = tx.getTransactionContext()
+    return fn(tx)
+  }
+  try {
+    return await fork.transactional(body, isolationLevel ? { isolationLevel } : {})
+  } catch (error) {
+    if (!isOver(context)) await giveBack(context).catch(() => undefined)
+    throw error
+  }
+}
+
 /** An `EntityManager` keeps its transaction when that has ended; Kysely's, of MikroORM 7, and Knex's, of 6, tell it. */
-function isOver(context: KyselyOrKnexTransaction | undefined): boolean {
+function isOver(context: Context | undefined): boolean {
   if (context === undefined) return true
   return context.isCommitted === true || context.isRolledBack === true || context.isCompleted?.() === true
 }
 
-interface KyselyOrKnexTransaction {
+/**
+ * Over a connection that broke no rollback succeeds, and Kysely then keeps the connection for ever. It is made to believe
+ * in one: the server has rolled back, and the pool drops what has broken.
+ */
+async function giveBack(context: Context | undefined): Promise<void> {
+  await context?.getExecutor?.().provideConnection(async (connection) => {
+    connection.executeQuery = async () => ({ rows: [] })
+  })
+  await context?.rollback?.().execute()
+}
+
+/** What is used of a transaction of Kysely, or of Knex. */
+interface Context {
   readonly isCommitted?: boolean
   readonly isRolledBack?: boolean
   isCompleted?(): boolean
+  getExecutor?(): { provideConnection(fn: (connection: { executeQuery: unknown }) => Promise<void>): Promise<void> }
+  rollback?(): { execute(): Promise<void> }
 }
