@@ -126,10 +126,16 @@ class Visit {
 
   private async show(id: string): Promise<Response> {
     const ref = runOf(id)
-    if (ref === null)
+    if (ref === null || !(await this.isOpen(ref.job)))
       throw new Problem(404, 'RUN_UNKNOWN', 'There is no such run: take its address from where it was started.')
     const run = await this.fleet.finished(ref, { within: this.waitMs() })
     return jsonResponse(200, view(run))
+  }
+
+  /** Whose runs may not be started here may not be seen either. */
+  private async isOpen(job: string): Promise<boolean> {
+    const { jobs } = this.door
+    return jobs === null || (await this.fleet.jobs()).some((one) => one.job === job && jobs.has(one.name))
   }
 
   /** 200 with a run that has ended, 202 with one that has not. */

@@ -199,6 +199,11 @@ describe('what the door refuses', () => {
     const asked = { method: 'POST', headers: { ...BEARER, 'idempotency-key': 'a' } }
     expect(await stand.send(RUNS, asked)).toMatchObject(refused(404, 'JOB_UNKNOWN'))
     expect(await stand.send('/fleetcron/jobs/app:it/runs', asked)).toMatchObject(refused(404, 'JOB_UNKNOWN'))
+    await stand.node(() => 'done', {}, { tokens: [TOKEN], jobs: ['it'] })
+    const started = await stand.send(RUNS, asked, 1)
+    const look = { method: 'GET', headers: BEARER }
+    expect(await stand.send(started.headers.get('location') ?? '', look)).toMatchObject(refused(404, 'RUN_UNKNOWN'))
+    expect(await stand.send(started.headers.get('location') ?? '', look, 1)).toMatchObject({ status: 200 })
   })
 
   it('keeps what went wrong inside: no stack, no secret, no word of the store', async () => {
