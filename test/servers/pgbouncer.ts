@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import type { Engine, Server, Start } from './engine.js'
 import { Daemon, findPrograms, give, serverUser } from './processes.js'
 
-/** PgBouncer in transaction mode before the tests' Postgres: few server connections for many clients. */
+/**
+ * PgBouncer in transaction mode before the tests' Postgres: few server connections for many clients. Its databases `by_session`
+ * and `by_statement` are the same one in the other modes.
+ */
 export const PGBOUNCER: Engine = {
   name: 'pgbouncer',
   variable: 'FLEETCRON_TEST_PGBOUNCER_URL',
@@ -24,10 +27,14 @@ async function startPgBouncer(how: Start): Promise<Server> {
   const settings = join(how.folder, 'pgbouncer.ini')
   const users = join(how.folder, 'users.txt')
   writeFileSync(users, `"${behind.username}" "${behind.password}"\n`)
+  const host = `host=${behind.hostname} port=${behind.port || 5432}`
+  const database = `${host} dbname=${behind.pathname.slice(1)}`
   writeFileSync(
     settings,
     `[databases]
-* = host=${behind.hostname} port=${behind.port || 5432}
+by_session = ${database} pool_mode=session
+by_statement = ${database} pool_mode=statement
+* = ${host}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${how.port}
