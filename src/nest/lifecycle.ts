@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import type { Fleet } from '../fleet/fleet.js'
 import type { ResolvedModule } from './options.js'
+import { Pokers } from './pokers.js'
 import { FleetSetup } from './setup.js'
 import { MODULE, REAL_FLEET } from './tokens.js'
 
@@ -30,6 +31,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(MODULE) private readonly options: ResolvedModule,
     @Inject(REAL_FLEET) private readonly fleet: Fleet,
     @Inject(FleetSetup) private readonly setup: FleetSetup,
+    @Inject(Pokers) private readonly pokers: Pokers,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -37,6 +39,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.options.shutdown === 'sigterm') this.listen()
     await this.start()
     this.setup.applicationIsUp()
+    this.pokers.open()
     // Whoever has no application yet cannot have enabled its hooks: what the start takes does not count.
     if (this.options.shutdown === 'hooks' && !this.options.isSolo) {
       this.hooksCheck = setTimeout(() => this.checkHooks(), HOOKS_MS).unref()
@@ -49,6 +52,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     this.deafen()
     this.setup.timers.clear()
     await this.fleet.stop({ grace: this.options.drainMs })
+    await this.pokers.close()
   }
 
   /** A store that is away keeps the application from starting only where the options say so. */
@@ -90,6 +94,7 @@ export class FleetLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
     this.deafen()
     this.setup.timers.clear()
     await this.fleet.stop({ grace: this.options.drainMs })
+    await this.pokers.close()
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
   }
 }

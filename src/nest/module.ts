@@ -10,6 +10,7 @@ import { FleetHealthIndicator } from './health.js'
 import { FleetLifecycle } from './lifecycle.js'
 import { nestLogger } from './logger.js'
 import { type FleetModuleAsyncOptions, type FleetModuleOptions, type ResolvedModule, resolveModule } from './options.js'
+import { Pokers } from './pokers.js'
 import { FleetSetup } from './setup.js'
 import { EFFECTS, FLEET, FLEET_OPTIONS, MODULE, REAL_FLEET, SOLO } from './tokens.js'
 import { WebDoors } from './web-doors.js'
@@ -52,7 +53,12 @@ export class FleetModule {
       providers: [...optionsOf(options), ...PROVIDERS],
       exports: [...exported, MODULE, REAL_FLEET, FleetSetup],
     }
-    return { module: FleetModule, imports: [DiscoveryModule, fleet], providers: [FleetLifecycle], exports: [fleet] }
+    return {
+      module: FleetModule,
+      imports: [DiscoveryModule, fleet],
+      providers: [FleetLifecycle, Pokers],
+      exports: [fleet],
+    }
   }
 }
 

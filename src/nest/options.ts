@@ -1,11 +1,13 @@
 import type { ModuleMetadata, Type } from '@nestjs/common'
 import type { Effects } from '../effect/port.js'
 import type { Clock } from '../fleet/clock.js'
+import type { Fleet } from '../fleet/fleet.js'
 import { FOREIGN_KEYS } from '../fleet/foreign-words.js'
 import { type JobPolicies, POLICY_KEYS } from '../fleet/job-options.js'
 import { type Duration, durationMs, oneOf, optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 import { FLEET_KEYS, type FleetOptions, FOREIGN_FLEET_KEYS } from '../fleet/options.js'
 import type { JobOverride } from './job-words.js'
+import type { Poker } from './pokers.js'
 import { type WebDoor, webDoorsOf } from './web-doors.js'
 
 /** What the module understands with and without a fleet. */
@@ -52,6 +54,11 @@ export type FleetNamedOptions = DoorOptions &
     readonly drain?: Duration
     /** What is mounted on the application's web server: `httpDoor({ secrets })` of fleetcron/http. Default: nothing. */
     readonly http?: WebDoor | readonly WebDoor[] | undefined
+    /**
+     * What pokes jobs with `attend: 'poke'`: `(fleet) => bullmqDoor(fleet, { connection })` of fleetcron/bullmq. It is opened when the
+     * application is up, and closed when the fleet has drained. Default: nothing.
+     */
+    readonly pokedBy?: (fleet: Fleet) => Poker | readonly Poker[]
   }
 
 /** Options of the module. The fleet's lines go through Nest's logger unless `logger` says otherwise. */
@@ -91,6 +98,7 @@ export interface ResolvedModule {
   readonly shutdown: 'hooks' | 'sigterm'
   readonly drainMs: number
   readonly doors: readonly WebDoor[]
+  readonly pokedBy: ((fleet: Fleet) => Poker | readonly Poker[]) | null
 }
 
 /** The module's own defaults, once. */
@@ -105,7 +113,7 @@ export const MODULE_DEFAULTS = {
   drainMs: 20_000,
 } as const
 
-const MODULE_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'startup', 'shutdown', 'drain', 'http']
+const MODULE_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'startup', 'shutdown', 'drain', 'http', 'pokedBy']
 const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
 
 /**
@@ -116,7 +124,8 @@ const LOCAL_KEYS = ['cronJobs', 'intervals', 'timeouts', 'jobs', 'effects']
  * @throws FleetcronError `OPTION_INVALID`
  */
 export function resolveModule(input: FleetModuleOptions, solo: Clock | null = null): ResolvedModule {
-  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, http, ...rest } = input as FleetNamedOptions
+  const { cronJobs, intervals, timeouts, jobs, startup, shutdown, drain, http, pokedBy, ...rest } =
+    input as FleetNamedOptions
   const door = {
     kinds: {
       cron: cronJobs ?? MODULE_DEFAULTS.cronJobs,
@@ -130,6 +139,7 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
     shutdown: oneOf('shutdown', shutdown ?? MODULE_DEFAULTS.shutdown, ['hooks', 'sigterm']),
     drainMs: drain === undefined ? MODULE_DEFAULTS.drainMs : durationMs('drain', drain, 0),
     doors: webDoorsOf(http),
+    pokedBy: pokedByOf(pokedBy),
   }
   if (!('fleet' in input) && !('store' in input)) {
     refuseUnknown('FleetModule without `fleet` and `store`', input, LOCAL_KEYS, fleetWords(input))
@@ -151,6 +161,11 @@ export function resolveModule(input: FleetModuleOptions, solo: Clock | null = nu
     fleet: { ...rest, defaults, ...(solo === null ? {} : { clock: solo }) },
     scope: oneOf('defaults: scope', scope ?? MODULE_DEFAULTS.scope, ['fleet', 'node']),
   }
+}
+
+function pokedByOf(given: FleetNamedOptions['pokedBy']): ResolvedModule['pokedBy'] {
+  if (given === undefined || typeof given === 'function') return given ?? null
+  throw optionInvalid('pokedBy', 'write a function of the fleet: (fleet) => bullmqDoor(fleet, { connection }).')
 }
 
 /** An option that only a fleet has says that one was meant. */
