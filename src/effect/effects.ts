@@ -1,4 +1,4 @@
-import type { CallOptions, Calls, Resolution, UncertainEffect } from './call/face.js'
+import type { CallOptions, Calls, Resolution, ResolvedCall, UncertainEffect } from './call/face.js'
 import { CallFlow } from './call/flow.js'
 import { listScript, resolveScript } from './call/scripts.js'
 import { asyncRefused, effectInvalid } from './errors.js'
@@ -99,7 +99,7 @@ function listUncertain<Tx>({ adapter, settings }: Base<Tx>, limit: number): Prom
   )
 }
 
-function resolveCall<Tx>({ adapter, settings }: Base<Tx>, key: string, resolution: Resolution): Promise<void> {
+function resolveCall<Tx>({ adapter, settings }: Base<Tx>, key: string, resolution: Resolution): Promise<ResolvedCall> {
   const effect: Effect = { what: `Effect '${shown(key)}'`, key, kept: key, fingerprint: 'none', origin: null }
   const result = checkResolution(effect, resolution)
   refuseInsideEffect(effect.what)

@@ -1,4 +1,4 @@
-import type { Calls, Resolution, UncertainEffect } from './call/face.js'
+import type { Calls, Resolution, ResolvedCall, UncertainEffect } from './call/face.js'
 
 /**
  * Effects: business changes that happen once. This file is the two faces of that promise. Towards the fleet and the
@@ -85,7 +85,10 @@ export interface BoundEffects<Tx = TxOf> extends Calls {
 /** Whom an effect is made for, and what fences it. */
 export interface EffectOrigin {
   readonly fleet: string
+  /** As people know it: in messages. */
   readonly job: string
+  /** As the ledger knows it, `service:job`: kept with the effect. Default: `job`. */
+  readonly ledgerJob?: string
   readonly runKey: string
   /** What the fence is raised on: the run's `resource`. */
   readonly resource: string
@@ -129,11 +132,12 @@ export interface Effects<Tx = TxOf> extends Calls {
   uncertain(limit?: number): Promise<readonly UncertainEffect[]>
   /**
    * Says what became of an uncertain call: confirmed with a result, rejected with a reason, or that it may be sent again.
+   * Who and why are kept with the effect; `fleet.effects.resolve` tells the ledger's history too.
    *
    * @param key with the prefix, as `uncertain` lists it
    * @throws `EFFECT_INVALID` for an effect that is not uncertain
    */
-  resolve(key: string, resolution: Resolution): Promise<void>
+  resolve(key: string, resolution: Resolution): Promise<ResolvedCall>
   /** How long keys are kept, in milliseconds; null: for good. */
   readonly keptMs: number | null
   /**

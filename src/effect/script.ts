@@ -90,7 +90,7 @@ function* query(step: { readonly sql: string; readonly params: readonly Param[] 
 
 export function originOf(origin: EffectOrigin | null): readonly Param[] {
   if (!origin) return [null, null, null, null]
-  return [`${origin.fleet}/${origin.job}`, origin.runKey, origin.token, origin.attempt]
+  return [`${origin.fleet}/${origin.ledgerJob ?? origin.job}`, origin.runKey, origin.token, origin.attempt]
 }
 
 export function keyConflict(effect: Effect, first: unknown): FleetcronError {

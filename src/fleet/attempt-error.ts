@@ -49,6 +49,16 @@ function printed(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
+/** Whether the handler let pass that an outcome is uncertain, however it wrapped it. */
+export function isUncertain(thrown: unknown): boolean {
+  let error = thrown
+  for (let depth = 0; depth < 5 && typeof error === 'object' && error !== null; depth++) {
+    if (read(error, 'code') === 'EFFECT_UNCERTAIN') return true
+    error = read(error, 'cause')
+  }
+  return false
+}
+
 /** What a stale fence told, where that is what the handler threw: which resource and token, and what the fence shows. */
 export function staleToken(thrown: unknown): { resource: string; token: number; highest: number } | null {
   if (typeof thrown !== 'object' || thrown === null || read(thrown, 'code') !== 'STALE_TOKEN') return null

@@ -1,6 +1,6 @@
 import type { Outcome } from '../ledger/context.js'
 import type { AttemptOutcome } from '../ledger/types.js'
-import { describeError, staleToken } from './attempt-error.js'
+import { describeError, isUncertain, staleToken } from './attempt-error.js'
 import type { Timer } from './clock.js'
 import type { AbortKind, AttemptRef } from './events.js'
 import { prepareEffects, shutOut } from './fence.js'
@@ -123,7 +123,8 @@ export class Attempt {
     if (stale !== null && stale.resource === run.resource && stale.token === run.token && session.believed()) {
       return { kind: 'refused-by-fence', token: stale.highest, called: true }
     }
-    return { kind: 'threw', error: describeError(ending.error) }
+    const uncertain = isUncertain(ending.error)
+    return { kind: 'threw', error: describeError(ending.error), ...(uncertain && { uncertain }) }
   }
 
   /** The handler does not obey. Who ends its run shuts it out first; after a lost session the run is others' to end. */

@@ -1,8 +1,9 @@
 import { FleetcronError } from '../errors.js'
-import type { Context, Decision, Request } from '../ledger/context.js'
-import { backfill, cancel, manualKey, pause, resume, retire, retryRun, trigger } from '../ledger/index.js'
+import type { Context, Decision, Request, ResolvedEffect } from '../ledger/context.js'
+import { backfill, cancel, manualKey, noteResolved, pause, resume, retire, retryRun, trigger } from '../ledger/index.js'
 import type { Aggregate, Change, LedgerEvent, Run } from '../ledger/types.js'
 import type { Committed, Loaded } from '../store/port.js'
+import { dataText } from './data-text.js'
 import { canonicalJson } from './definition-hash.js'
 import type { NodeState } from './node.js'
 import type { Parts } from './parts.js'
@@ -32,8 +33,6 @@ export interface RunRef {
   readonly job: string
   readonly key: string
 }
-
-const DATA_LIMIT = 64 * 1024
 
 /** A request gives up after so many rounds against others who change the same job. */
 const ROUNDS = 30
@@ -120,6 +119,13 @@ export class Commands {
     const decide: Decide = (aggregate, ctx, run) => retryRun(aggregate, run, { request }, ctx)
     await this.carryOut(ref.job, request, decide, { about: ref })
     return this.run({ job: ref.job, key: manualKey(request.id) })
+  }
+
+  /** Keeps on record that somebody has said what became of a call of a provider. */
+  async noteResolved(job: string, input: Asking & ResolvedEffect): Promise<void> {
+    const { run, effect, as } = input
+    const request = this.request(input)
+    await this.carryOut(job, request, (aggregate, ctx) => noteResolved(aggregate, { request, run, effect, as }, ctx))
   }
 
   /**
@@ -248,22 +254,6 @@ const NO_RUN = {} as Run
 /** The key of the run that a request has made. */
 function keyIn({ data }: LedgerEvent): unknown {
   return (JSON.parse(data ?? '{}') as { readonly key?: unknown }).key
-}
-
-export function dataText(job: string, data: unknown): string | null {
-  if (data === undefined) return null
-  let text: string | undefined
-  try {
-    text = JSON.stringify(data)
-  } catch (cause) {
-    throw new FleetcronError('OPTION_INVALID', `Job '${job}': the data cannot be written as JSON.`, { cause })
-  }
-  if (text === undefined)
-    throw new FleetcronError('OPTION_INVALID', `Job '${job}': the data is nothing that JSON knows.`)
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= DATA_LIMIT) return text
-  const message = `Job '${job}': the data has ${bytes} bytes as JSON; at most ${DATA_LIMIT} are kept. Hand in a reference instead.`
-  throw new FleetcronError('OPTION_INVALID', message)
 }
 
 function canonical(json: string | null): string {

@@ -21,6 +21,7 @@ import { createNode, type FleetNode } from './node.js'
 import type { Duration } from './option-values.js'
 import { type FleetOptions, type ResolvedFleet, resolveFleet } from './options.js'
 import type { PokeRequest } from './pokes.js'
+import { type Historian, withHistory } from './resolutions.js'
 import { createSchedules, type Schedules } from './schedules.js'
 import { graceOf } from './shutdown.js'
 import { jobTable, modeLine } from './startup-table.js'
@@ -37,6 +38,7 @@ export class FleetOfJobs implements Fleet, Booting {
   private readonly events: Events
   private readonly log: Log
   private readonly declared: Declared
+  private readonly told: Effects | null
   private node: FleetNode | null = null
   private readonly guest: Guest
   private store: Promise<Store> | null = null
@@ -64,6 +66,9 @@ export class FleetOfJobs implements Fleet, Booting {
     const keysKeptMs = effects?.keptMs ?? null
     const jobsAround = { defaults, timeZone, processTimeZone: around.timeZone, keysKeptMs }
     this.declared = new Declared(fleet, service, jobsAround)
+    const note: Historian['note'] = async (job, what) => (await this.running()).commands.noteResolved(job, what)
+    const failed = (error: unknown) => this.log.warn('the history has no resolved effect', { error: String(error) })
+    this.told = effects === null ? null : withHistory(effects, { fleet, note, failed })
     this.guest = new Guest(fleet, () => this.makeGuest())
     this.schedules = createSchedules({
       speaker: () => this.speaker(),
@@ -74,7 +79,7 @@ export class FleetOfJobs implements Fleet, Booting {
   }
 
   get effects(): Effects {
-    if (this.options.effects !== null) return this.options.effects
+    if (this.told !== null) return this.told
     const message = `Fleet '${this.name}' has no business database: hand one in as \`effects\`.`
     throw new FleetcronError('EFFECT_INVALID', message)
   }

@@ -120,6 +120,7 @@ function bindEffects(
     bound ??= effects.bind({
       fleet,
       job: name,
+      ledgerJob: grant.run.job,
       runKey: key,
       resource,
       token,

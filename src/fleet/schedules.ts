@@ -1,6 +1,7 @@
 import { FleetcronError } from '../errors.js'
 import { cleanText } from '../ledger/index.js'
-import { type Asking, dataText } from './commands.js'
+import type { Asking } from './commands.js'
+import { dataText } from './data-text.js'
 import { canonicalJson } from './definition-hash.js'
 import { type HandlerDefinition, parsed } from './handlers.js'
 import { type JobOptions, type JobSurroundings, resolveJob } from './job-options.js'

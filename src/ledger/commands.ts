@@ -1,5 +1,5 @@
 import { dateOf } from '../schedule/index.js'
-import type { Context, Decision, Request } from './context.js'
+import type { Context, Decision, Request, ResolvedEffect } from './context.js'
 import { Draft } from './draft.js'
 import { decideDue } from './due.js'
 import { BACKFILL_MOST, TEXT_LIMITS } from './limits.js'
@@ -63,6 +63,15 @@ export function retryRun(job: Aggregate, run: Run, input: { request: Request }, 
     const { covers, scheduledAt, date, data } = run
     queueRun(draft, { key, cause: 'manual', covers, scheduledAt, date, data, retryOf: run.key })
     draft.event('retried', request.id, request.by, request.why, { key, retryOf: run.key })
+    return null
+  })
+}
+
+/** Changes nothing: it keeps who said what became of a call of a provider, and why. */
+export function noteResolved(job: Aggregate, input: { request: Request } & ResolvedEffect, ctx: Context): Decision {
+  const { request, run, effect, as } = input
+  return command(job, request, ctx, (draft) => {
+    draft.event('resolved', request.id, request.by, request.why, { run, effect, as })
     return null
   })
 }

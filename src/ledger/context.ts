@@ -28,6 +28,13 @@ export interface AttendContext extends Context {
   readonly ownTrouble: { readonly from: number; readonly to: number } | null
 }
 
+/** What somebody said became of a call of a provider: of which run's, by its key as it is kept. */
+export interface ResolvedEffect {
+  readonly run: string | null
+  readonly effect: string
+  readonly as: 'confirmed' | 'rejected' | 'released'
+}
+
 /** A person or program asking. */
 export interface Request {
   /** Random, or derived from the caller's idempotency key: a resend is recognised at any later time. */
@@ -50,7 +57,8 @@ export type Decision =
 /** How an attempt ended, as its holder saw it. */
 export type Outcome =
   | { readonly kind: 'returned'; readonly result: string | null }
-  | { readonly kind: 'threw'; readonly error: RunError }
+  /** `uncertain`: because nobody knows what became of a call of a provider. */
+  | { readonly kind: 'threw'; readonly error: RunError; readonly uncertain?: boolean }
   /** The signal fired for the session, a stop or a suspend, and the handler threw; or it was never called. */
   | { readonly kind: 'handed-back'; readonly why: string; readonly called: boolean }
   /** `timeout` passed: failed, whatever the handler does afterwards. */

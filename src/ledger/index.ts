@@ -1,5 +1,5 @@
 export { attend } from './attend.js'
-export { backfill, cancel, manualKey, pause, resume, retire, retryRun, trigger } from './commands.js'
+export { backfill, cancel, manualKey, noteResolved, pause, resume, retire, retryRun, trigger } from './commands.js'
 export { define } from './define.js'
 export { keep } from './keep.js'
 export { WINDOW } from './limits.js'

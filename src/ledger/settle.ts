@@ -35,7 +35,8 @@ export function settleRun(run: Run, definition: Definition, outcome: Outcome, no
     case 'threw': {
       const error = cleanError(outcome.error)
       if (run.retries >= definition.retry.limit) {
-        const failed = { ...terminal(run, 'failed', 'failed', 'error', error.message, now), error }
+        const reason = outcome.uncertain === true ? 'uncertain' : 'error'
+        const failed = { ...terminal(run, 'failed', 'failed', reason, error.message, now), error }
         return { ...base, run: failed, failures: 'count' }
       }
       const readyAt = now + retryDelayMs(run, definition.retry)

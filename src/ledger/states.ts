@@ -33,7 +33,7 @@ export type RunEvent = (typeof TRANSITIONS)[number]['event']
 export const REASONS = {
   skipped: ['overlap', 'queue-full', 'replaced'],
   missed: ['too-old', 'too-many', 'policy', 'paused'],
-  failed: ['error', 'timeout', 'lost', 'handed-back'],
+  failed: ['error', 'uncertain', 'timeout', 'lost', 'handed-back'],
   cancelled: ['cancelled', 'replaced', 'retired'],
 } as const satisfies Partial<Record<RunState, readonly string[]>>
 

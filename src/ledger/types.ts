@@ -234,24 +234,16 @@ export interface RunWrite {
   readonly expect: Expected
 }
 
+/** What people and programs ask. */
+type Asked = 'paused' | 'resumed' | 'retired' | 'cancelled' | 'triggered' | 'backfilled' | 'retried' | 'resolved'
+
 /** Audit: who did what, when, and why. */
 export interface LedgerEvent {
   /** Unique in the fleet; the request id where a person or program asked. A commit that repeats it is a clash. */
   readonly id: string
   readonly at: number
   readonly job: string
-  readonly kind:
-    | 'defined'
-    | 'redefined'
-    | 'paused'
-    | 'resumed'
-    | 'retired'
-    | 'cancelled'
-    | 'triggered'
-    | 'backfilled'
-    | 'retried'
-    | 'recovered'
-    | 'resolved'
+  readonly kind: 'defined' | 'redefined' | 'recovered' | Asked
   readonly by: string
   readonly why: string | null
   /** JSON text; null without. */

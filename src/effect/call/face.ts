@@ -66,6 +66,16 @@ export type Resolution = {
   | { readonly retry: true; readonly confirmed?: undefined; readonly rejected?: undefined }
 )
 
+/** What became of a call that somebody has resolved. */
+export interface ResolvedCall {
+  readonly as: 'confirmed' | 'rejected' | 'released'
+  /** `fleet/service:job` and the run's key; null outside runs. */
+  readonly job: string | null
+  readonly run: string | null
+  /** Whether the ledger's history has it too, besides the effect's own row: only where a fleet was asked. */
+  readonly noted: boolean
+}
+
 /** Calls of providers, as part of a run or outside one. */
 export interface Calls {
   /**

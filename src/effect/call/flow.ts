@@ -67,18 +67,23 @@ export class CallFlow<Tx> {
     }
     let askedAt = this.#clock.monotonic()
     let next = await this.#own(() => intendScript(this.#adapter.statements, this.#effect, intent, this.#window))
-    let tries = 0
+    // What an earlier attempt left open is asked for once before that counts as repeated.
+    const most = next.do === 'ask' ? this.#retry + 1 : this.#retry
+    let asked = 0
     let pauseMs = 0
     for (;;) {
       if (next.do === 'answer') return next.answer()
       if (next.do === 'send') {
         next = await this.#send(next.row, askedAt)
-        pauseMs = pauseOf(tries)
+        pauseMs = pauseOf(asked)
         continue
       }
-      if (tries++ > this.#retry) throw uncertain(this.#effect, next.row, `asked ${this.#retry} times`)
+      if (asked >= most) {
+        throw uncertain(this.#effect, next.row, asked === 0 ? 'there was no answer' : `asked ${asked} times`)
+      }
+      asked += 1
       await this.#pause(pauseMs)
-      pauseMs = pauseOf(tries)
+      pauseMs = pauseOf(asked)
       askedAt = this.#clock.monotonic()
       next = await this.#ask(next.row)
       // Who said `absent` while the older sender may still be sending is asked again when it cannot.

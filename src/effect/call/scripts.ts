@@ -2,7 +2,7 @@ import { effectInvalid, Rejected, UncertainError } from '../errors.js'
 import type { CallStatements, Param, QueryResult, Statements } from '../port.js'
 import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
 import { decode } from '../values.js'
-import type { Resolution, UncertainEffect } from './face.js'
+import type { Resolution, ResolvedCall, UncertainEffect } from './face.js'
 
 /** A call's row while its outcome is open. */
 export interface OpenCall {
@@ -113,7 +113,7 @@ export function* resolveScript(
   effect: Effect,
   resolution: Resolution,
   result: string | null,
-): Script<void> {
+): Script<ResolvedCall> {
   const row = yield* readCall(sql.calls, effect)
   const { sendingMs } = openOf(row)
   if (row.state !== 'uncertain' && !(row.state === 'intended' && sendingMs <= 0)) {
@@ -129,6 +129,7 @@ export function* resolveScript(
   if (state === 'released') yield* query(sql.calls.settle, [state, result, textOf(row.problem), effect.kept])
   else yield* query(sql.calls.answer, [state, result, null, effect.kept])
   yield* query(sql.calls.audit, [audit, effect.kept])
+  return { as: state, job: textOf(row.job), run: textOf(row.run), noted: false }
 }
 
 type Row = Readonly<Record<string, unknown>>

@@ -61,7 +61,7 @@ WHERE \`key\` = ? AND state = 'open'`,
   sending_until, valid_until, state, tries, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})`,
     read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
-  ${NOW} AS now FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
+  job, run, ${NOW} AS now FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
     sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
   state = 'intended', tries = tries + 1 WHERE \`key\` = ?`,
     settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE \`key\` = ?`,

@@ -65,7 +65,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NOW} + $9::bigint, ${NOW} + $10::bigin
 ON CONFLICT (key) DO NOTHING
 RETURNING key`,
     read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
-  ${NOW} AS now FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
+  job, run, ${NOW} AS now FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
     sendAgain: `UPDATE fleetcron_effect SET token = $1, attempt = $2, sending_until = ${NOW} + $3::bigint, valid_until = $4,
   state = 'intended', tries = tries + 1 WHERE key = $5`,
     settle: `UPDATE fleetcron_effect SET state = $1, result = $2, problem = $3 WHERE key = $4`,

@@ -64,7 +64,7 @@ WHERE key = ? AND state = 'open'`,
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})
 ON CONFLICT (key) DO NOTHING`,
     read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
-  ${NOW} AS now FROM fleetcron_effect WHERE key = ?`,
+  job, run, ${NOW} AS now FROM fleetcron_effect WHERE key = ?`,
     sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
   state = 'intended', tries = tries + 1 WHERE key = ?`,
     settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE key = ?`,

@@ -105,7 +105,7 @@ function stillUncertain<Tx>(test: Test, withBench: WithBench<Tx>): void {
         if (asked % 2) throw new Error('the look-up is down')
         return { state: 'unknown' as const }
       }
-      const charge = provider.options([lost], { find, input: { amount: 1 }, retry: 2 })
+      const charge = provider.options([lost], { find, input: { amount: 1 }, retry: 3 })
       const error = await refused('EFFECT_UNCERTAIN', () => here.attempt(1).call('charge', charge))
       assert.match(error.message, /Job 'j', run 'k': effect 'charge'.*uncertain.*socket hang up.*fleetcron resolve/)
       assert.equal(asked, 3)

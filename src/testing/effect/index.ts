@@ -5,6 +5,7 @@ import { joinedSuite } from './joined.js'
 import { nestedSuite } from './nested.js'
 import { onceSuite } from './once.js'
 import { poolsSuite } from './pools.js'
+import { retentionSuite } from './retention.js'
 import { valuesSuite } from './values.js'
 
 export type { EffectDatabase, PoolOptions, TestApi } from './bench.js'
@@ -44,5 +45,6 @@ export function effectConformance<Tx>(
     describe('nested', () => nestedSuite(test, withBench))
     describe('pools', () => poolsSuite(test, withBench))
     describe('calls', () => callsSuite(test, withBench))
+    describe('retention', () => retentionSuite(test, withBench))
   })
 }

@@ -16,8 +16,8 @@ export function checkEffects({ truth, broken }: CheckerContext): Checker {
   const ended = (seen: Extract<Observation, { kind: 'effect' }>): void => {
     const { plan } = truth.world
     if (seen.job === null || seen.run === null || plan.families.has('business') || truth.restoredAt > 0) return
-    // The business database is told the service and the job apart by a stroke.
-    const job = seen.job.replace('/', ':')
+    // The business database is told the fleet too.
+    const job = seen.job.slice(seen.job.indexOf('/') + 1)
     const grant = truth.grant(job, seen.run, seen.token ?? 0)
     const attempts = truth.ledger.run(job, seen.run)?.attempts
     const outcome = attempts?.find((one) => one.token === seen.token)?.outcome ?? null
