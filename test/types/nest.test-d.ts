@@ -5,6 +5,7 @@ import {
   InjectFleet,
   Interval,
   Run,
+  runFleetJob,
   ScheduleModule,
   Timeout,
 } from 'fleetcron/nest'
@@ -117,6 +118,11 @@ FleetModule.forRoot({ store: 'memory:' })
 FleetModule.forRoot({ fleet: 'billing', stores: 'memory:' })
 // @ts-expect-error the factory has to give options
 FleetModule.forRootAsync({ useFactory: () => 'memory:' })
+
+export const exit: Promise<number> = runFleetJob(Desk, ['daily', '--early', '60s'], { logger: false, leave: false })
+runFleetJob(FleetModule.forRoot({ fleet: 'billing', store: 'memory:' }))
+// @ts-expect-error the arguments are a list
+runFleetJob(Desk, 'daily')
 
 export const terms: CronOptions = { catchUp: { policy: 'each', within: '7d' } }
 /** `Run` is a value too, for decorated methods under `emitDecoratorMetadata`. */
