@@ -1,7 +1,10 @@
 import type { Failure, Statements } from '../port.js'
 
-/** Milliseconds of the server's clock at the statement, whatever the session's time zone is. */
-const NOW = `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000 AS UNSIGNED)`
+/**
+ * Milliseconds of the server's clock at the statement, whatever the session's time zone is: only without an argument does
+ * UNIX_TIMESTAMP tell the two hours apart that have one name when summer time ends.
+ */
+const NOW = `(UNIX_TIMESTAMP() * 1000 + MICROSECOND(NOW(6)) DIV 1000)`
 
 /** Compares byte by byte, spaces at the end included; MariaDB reads the first comment, MySQL 8 the second. */
 const EXACT = `CHARACTER SET utf8mb4 COLLATE /*M! utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
