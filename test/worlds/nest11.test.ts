@@ -27,6 +27,17 @@ describe('the standard project of NestJS 11, in CommonJS', () => {
   )
 
   it(
+    'runs what is due of one job, as a platform starts it',
+    async () => {
+      const words = ['dist/job.js', 'heartbeat', '--early', '1m']
+      const { stdout, stderr } = await nest11.run(process.execPath, words, { LEDGER: 'memory:' })
+      expect(stdout).toMatch(/^(\S+Z succeeded\n)+$/)
+      expect(stderr).toContain('[AppService] beat 1')
+    },
+    2 * MINUTES,
+  )
+
+  it(
     'compiles with the resolution of newer projects, too',
     () => nest11.tsc('--noEmit', '--incremental', 'false', '--module', 'nodenext', '--moduleResolution', 'nodenext'),
     2 * MINUTES,
