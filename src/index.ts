@@ -8,6 +8,7 @@ export type {
 } from './effect/call/face.js'
 export { createEffects } from './effect/effects.js'
 export { Rejected, RetryTransaction, StaleTokenError, UncertainError } from './effect/errors.js'
+export { type FencedBy, type FencedSender, fencedFetch, fencingHeaders } from './effect/fencing.js'
 export type {
   BoundEffects,
   EffectAdapter,
@@ -18,6 +19,14 @@ export type {
   Register,
   TxOf,
 } from './effect/port.js'
+export {
+  type FencingAnswer,
+  type FencingRefusal,
+  type ReceivedFence,
+  type ReceivedRequest,
+  type ReceiveOptions,
+  receiveFenced,
+} from './effect/receive.js'
 export { ERROR_CODES, type ErrorCode, FleetcronError } from './errors.js'
 export type { Clock, Timer } from './fleet/clock.js'
 export type { Asking, RunRef, TriggerRequest } from './fleet/commands.js'

@@ -21,6 +21,7 @@ export class HandlerRun implements Run {
   readonly attempt: number
   readonly owned: boolean
   readonly token: number
+  readonly resource: string
   readonly node: string
   readonly data: unknown
   readonly once: BoundEffects['once']
@@ -44,6 +45,7 @@ export class HandlerRun implements Run {
     this.since = run.since === null ? null : new Date(run.since)
     this.attempt = run.attempt
     this.token = run.token
+    this.resource = run.resource
     this.node = parts.facts.label
     this.data = dataOf(hosted, grant)
     this.#parts = parts

@@ -37,6 +37,8 @@ export interface Run<Data = unknown> extends BoundEffects {
   readonly owned: boolean
   /** Fencing token: greater with each attempt of the job, below 2^53. */
   readonly token: number
+  /** What the run is fenced by: the job where it has one place, else the single run; a receiver is told it with the token. */
+  readonly resource: string
   /** Label of the node, `host#pid`. */
   readonly node: string
   /**

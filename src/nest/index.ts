@@ -1,6 +1,7 @@
 export { CronExpression, SchedulerRegistry } from '@nestjs/schedule'
 export { defineHandler, type HandlerDefinition, type RunOf } from '../fleet/handlers.js'
 export { Cron } from './cron.decorator.js'
+export { Fenced, type FencedOptions, ReceivedFence } from './fenced.js'
 export { Handler } from './handler.decorator.js'
 export { FleetHealthIndicator, type FleetHealthResult } from './health.js'
 export { Interval, Timeout } from './interval.decorator.js'

@@ -106,7 +106,8 @@ function absentEffects(): Effects {
     const message = 'There is no business database: hand one in as `effects` to FleetModule.forRoot().'
     throw new FleetcronError('EFFECT_INVALID', message)
   }
-  return { once: refuse, ensure: refuse, raise: refuse } as unknown as Effects
+  const all = { once: refuse, call: refuse, ensure: refuse, raise: refuse, uncertain: refuse, resolve: refuse }
+  return all as unknown as Effects
 }
 
 /**

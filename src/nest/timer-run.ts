@@ -33,6 +33,7 @@ export class TimerRun implements FleetRun {
   readonly attempt = 1
   readonly owned = true
   readonly token: number
+  readonly resource: string
   readonly node: string
   readonly data = undefined
   readonly once: BoundEffects['once']
@@ -56,6 +57,7 @@ export class TimerRun implements FleetRun {
     this.covers = { from: key, to: key, count: 1 }
     this.since = job.since
     this.token = job.lastToken
+    this.resource = `node/${job.name}`
     this.node = job.node
     this.#log = job.log
     const { once, fence, call } = bind(job, this, signal)
@@ -97,8 +99,7 @@ function bind(job: TimerJob, run: TimerRun, signal: AbortSignal): BoundEffects {
     const refuseLater = async () => refuse()
     return { once: refuseLater, call: refuseLater, fence: refuse } as unknown as BoundEffects
   }
-  const resource = `node/${name}`
-  const { key, token } = run
+  const { key, token, resource } = run
   const attempt = { resource, token, attempt: 1, fence: false, signal }
   return effects.bind({ fleet: 'node', job: name, runKey: key, ...attempt })
 }

@@ -1,5 +1,6 @@
 import { readSync, writeSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { fencedFetch } from '../../src/effect/fencing.js'
 import type { BoundEffects } from '../../src/effect/port.js'
 import { sqlite } from '../../src/effect/sqlite/index.js'
 import { attemptOf, noteIn } from './business-folder.js'
@@ -16,6 +17,8 @@ export type Command =
   | { readonly do: 'once'; readonly key: string; readonly hold?: boolean }
   | { readonly do: 'once each'; readonly keys: readonly string[] }
   | { readonly do: 'own statement'; readonly text: string }
+  /** A request with the attempt's token. */
+  | { readonly do: 'send'; readonly url: string }
 
 /** What a process answers: a value, or the code of what was thrown. */
 export type Answer = { readonly value: unknown } | { readonly code: string }
@@ -24,6 +27,7 @@ const [file = '', label = ''] = process.argv.slice(2)
 const database = new Database(file)
 database.pragma('journal_mode = WAL')
 let attempt: BoundEffects<Database.Database> | undefined
+let token = 0
 
 function run(command: Command): unknown {
   const effects = sqlite(database, { retryFor: ('retryFor' in command && command.retryFor) || '60s' })
@@ -33,7 +37,8 @@ function run(command: Command): unknown {
     case 'raise':
       return effects.raise('f/j', command.token)
     case 'begin attempt':
-      attempt = attemptOf(effects, { token: command.token })
+      token = command.token
+      attempt = attemptOf(effects, { token })
       return null
     case 'once':
       return attempt?.once(command.key, (tx) => change(tx, command.key, command.hold === true))
@@ -44,7 +49,15 @@ function run(command: Command): unknown {
         attempt?.fence(database)
         return noteIn(database, command.text)
       })()
+    case 'send':
+      return send(command.url)
   }
+}
+
+async function send(url: string): Promise<unknown> {
+  const run = { job: 'j', key: 'k', resource: 'f/j', token, signal: new AbortController().signal }
+  const response = await fencedFetch(run, url, { method: 'POST', body: label })
+  return response.status
 }
 
 function change(tx: Database.Database, key: string, hold: boolean): string {
