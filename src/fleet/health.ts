@@ -12,7 +12,7 @@ export interface RunHealth extends AttemptRef {
 
 /** A node at one moment. Times are durations, since clocks differ. */
 export interface Health {
-  /** Whether it looks after its jobs: started, not stopping, the store not away. */
+  /** Whether it looks after its jobs: started, not stopping, the store not away, and its looks have not failed for 5 s. */
   readonly ready: boolean
   readonly state: NodeState
   readonly node: string
@@ -42,6 +42,9 @@ export interface Health {
   readonly nextLookInMs: number | null
 }
 
+/** Beats go on while the node fails to look after its jobs: after so long that is no mishap. */
+const HALF_DEAD_MS = 5_000
+
 export function healthOf(parts: Parts, state: NodeState): Health {
   const { facts, sessions, link, attempts, settling, looker, outage } = parts
   const now = facts.clock.monotonic()
@@ -53,7 +56,7 @@ export function healthOf(parts: Parts, state: NodeState): Health {
   })
   const attended = looker.lastAttendedAt
   return {
-    ready: state === 'running' && away === null,
+    ready: state === 'running' && away === null && looker.backoff.failingMs() < HALF_DEAD_MS,
     state,
     node: facts.id,
     label: facts.label,

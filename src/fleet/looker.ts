@@ -24,7 +24,7 @@ const ARM_MS = 30_000
 export class Looker {
   private readonly wakes = new WakeTimes()
   private readonly decider: Decider
-  private readonly backoff: Backoff
+  readonly backoff: Backoff
   private wanted = false
   /** Until something is due; and after a failure. */
   private readonly nap: Nap

@@ -20,6 +20,7 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 /** Growing pauses with jitter, so that nodes that lost the store together do not come back together. */
 export class Backoff {
   private failures = 0
+  private since: number | null = null
 
   constructor(
     private readonly clock: Clock,
@@ -31,11 +32,18 @@ export class Backoff {
   nextMs(): number {
     const full = Math.min(this.mostMs, this.firstMs * 2 ** Math.min(this.failures, 30))
     this.failures += 1
+    this.since ??= this.clock.monotonic()
     return Math.ceil(full * (0.5 + this.clock.random() / 2))
   }
 
   reset(): void {
     this.failures = 0
+    this.since = null
+  }
+
+  /** How long there has been no success, since the first failure after one; 0: the last was one. */
+  failingMs(): number {
+    return this.since === null ? 0 : this.clock.monotonic() - this.since
   }
 }
 
