@@ -122,7 +122,7 @@ describe.each(DOORS)('a platform that starts %s fires', (_, makeDoor) => {
   })
 })
 
-describe('an application that is not one', () => {
+describe('an application that a platform starts', () => {
   let doors: Door[]
   let platform: Platform | null = null
   beforeAll(async () => {
@@ -134,6 +134,20 @@ describe('an application that is not one', () => {
   afterEach(async () => {
     await platform?.remove()
     platform = null
+  })
+
+  it('is told by its exit code that it could not end in time, and the next start does the work at once', async () => {
+    platform = new Platform(doors[0] as Door)
+    const started = platform.start('deadly', '--grace', '100ms')
+    await begun(started)
+    started.child.kill('SIGTERM')
+    const { code, out, err } = await started.ended
+    expect({ code, out }).toEqual({ code: 75, out: 'begun\n' })
+    expect(err).toContain("Job 'deadly': this process was asked to stop before the run had ended")
+    const key = platform.worked()[0]?.replace('begun ', '')
+    const { code: again, runs } = await platform.fired('deadly', '--early', '0s')
+    expect(again).toBe(0)
+    expect(runs).toContainEqual(expect.objectContaining({ key, state: 'succeeded', attempt: 2 }))
   })
 
   it('is refused by the command line where its module is missing, or is one of NestJS', async () => {

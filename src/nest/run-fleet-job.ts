@@ -63,7 +63,17 @@ async function visit(
   options: Parameters<typeof NestFactory.createApplicationContext>[1],
 ): Promise<Due> {
   const asked = new AbortController()
-  const ask = () => asked.abort()
+  const deafen = () => {
+    for (const signal of SIGNALS) process.off(signal, ask)
+  }
+  const ask = (signal: NodeJS.Signals) => {
+    // Whoever asks twice does not want to wait.
+    if (asked.signal.aborted) {
+      deafen()
+      process.kill(process.pid, signal)
+    }
+    asked.abort()
+  }
   // They stay until the end: a process of which nobody listens any more is ended by the signal, and not with its exit code.
   for (const signal of SIGNALS) process.on(signal, ask)
   const stopped = once(asked.signal, 'abort')
@@ -85,7 +95,7 @@ async function visit(
       await context.close()
     }
   } finally {
-    for (const signal of SIGNALS) process.off(signal, ask)
+    deafen()
   }
 }
 

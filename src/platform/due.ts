@@ -149,15 +149,18 @@ export class Visit {
     }
   }
 
-  /** Asks again while the store has been away for less than the patience. */
+  /** Asks again while the store has been away for less than the patience, about once a second. */
   private async patiently<T>(ask: () => Promise<T>): Promise<T> {
-    for (let waitMs = 100; ; waitMs = Math.min(1_000, waitMs * 2)) {
+    const { patienceMs } = this.request
+    for (let failures = 1, waitMs = 100; ; failures += 1, waitMs = Math.min(1_000, waitMs * 2)) {
       try {
         return await ask()
       } catch (error) {
         const isAway = error instanceof FleetcronError && error.code === 'STORE_UNAVAILABLE'
         const awayMs = this.fleet.health()?.store.awayMs ?? 0
-        if (!isAway || this.isStopped || awayMs > this.request.patienceMs) throw error
+        // One call may fail for good while others go through.
+        const isTooMuch = awayMs > patienceMs || failures > FEW + patienceMs / 1_000
+        if (!isAway || this.isStopped || isTooMuch) throw error
         await pauseMs(waitMs)
       }
     }
@@ -175,6 +178,9 @@ interface Meant {
 }
 
 const YEAR_MS = 366 * 86_400_000
+
+/** So many failures are nothing, however short the patience. */
+const FEW = 4
 
 function noOccurrence(job: string, key: string): FleetcronError {
   const message = `Job '${job}' has no occurrence '${key}': its keys look as in fleetcron runs, such as 2026-11-29T00:00.`

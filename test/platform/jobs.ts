@@ -19,6 +19,7 @@ export const TERMS = {
   fails: often,
   long: often,
   deadly: often,
+  poked: { ...often, attend: 'poke' },
   rare: { cron: '0 0 1 1 *', timeZone: 'UTC' },
   off: { cron: '* * * * *', timeZone: 'UTC', disabled: true },
   daily,
@@ -27,6 +28,7 @@ export const TERMS = {
 
 export const WORK: Readonly<Record<keyof typeof TERMS, (run: Run) => unknown>> = {
   often: done,
+  poked: done,
   daily: done,
   reports: done,
   rare: done,

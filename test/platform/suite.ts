@@ -39,6 +39,13 @@ export function firesTwiceAndKills(
       }
     })
 
+    it('a job that waits for a poke: the process is the poke', async () => {
+      const { code, runs } = await platform.fired('poked')
+      expect(code).toBe(0)
+      expect(runs).toContainEqual(expect.objectContaining({ state: 'succeeded', attempt: 1 }))
+      expect(platform.worked().sort()).toEqual(runs.map(({ key }) => key).sort())
+    })
+
     it('killed in the middle: the next start does the work', async () => {
       const first = platform.start('deadly')
       await begun(first)
