@@ -35,6 +35,22 @@ function invoice(run: Parameters<Parameters<typeof job>[1]>[0]): Promise<unknown
 }
 
 describe('an attempt with a business database', () => {
+  it('raises the fence of the resource that its job names', async () => {
+    const world = new FleetWorld()
+    const { effects, raised, invoices, database } = business()
+    const tokens: number[] = []
+    const handler = async (run: Parameters<Parameters<typeof job>[1]>[0]) => {
+      tokens.push(run.token)
+      expect(run.resource).toBe('accounts/main')
+      await invoice(run)
+    }
+    await world.started(world.node('a', [job('it', handler, { resource: 'accounts/main' })], { effects }))
+    await world.until(40_000)
+    expect(raised).toEqual(tokens.map((token) => ['accounts/main', token]))
+    expect(database.prepare('SELECT resource FROM fleetcron_fence').pluck().all()).toEqual(['accounts/main'])
+    expect(invoices()).toHaveLength(1)
+  })
+
   it('raises the fence to its token before the handler is called', async () => {
     const world = new FleetWorld()
     const { effects, raised, invoices } = business()

@@ -117,6 +117,12 @@ describe('the options of a job', () => {
     [{ retry: { attempts: 3 } }, 'Did you mean limit?'],
     [{ retry: -1 }, '-1 is not a whole number from 0'],
     [{ retry: { limit: 1, factor: 0.5 } }, 'from 1 to 100'],
+    [
+      { resource: 'stock', concurrency: 2 },
+      'a named resource is for a job with one place, and this one has concurrency 2',
+    ],
+    [{ resource: 'stock', fence: false }, 'Leave one of the two away'],
+    [{ resource: '' }, 'not a text of 1 to 640 characters'],
     [{ concurrency: 0 }, 'concurrency: 0 is not a whole number from 1'],
     [{ concurrency: 1.5 }, 'not a whole number'],
     [{ queue: -1 }, 'queue'],

@@ -13,6 +13,7 @@ import {
   textOf,
   wholeNumber,
 } from './option-values.js'
+import { resourceOf } from './resource-option.js'
 
 /** What happens to occurrences that passed while nobody attended, and to those that wait behind them. */
 export interface CatchUpInput {
@@ -88,6 +89,8 @@ export interface JobOptions extends JobPolicies {
   readonly timeZone?: string
   /** A local time that a day leaves out: the first instant after it (`next`, default), or not at all. */
   readonly dstGap?: 'next' | 'skip'
+  /** What the job's fence is raised on, for a job with one place. Default: the job, `fleet/service:id`. */
+  readonly resource?: string
   /** This node does not host the job; others may. */
   readonly disabled?: boolean
   /** So long after its start this node leaves the job to others. Default 0. */
@@ -130,7 +133,18 @@ export const POLICY_KEYS = [
   'pokeGrace',
   'onOutage',
 ]
-export const JOB_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', ...POLICY_KEYS, 'disabled', 'initialDelay']
+export const JOB_KEYS = [
+  'id',
+  'cron',
+  'every',
+  'at',
+  'timeZone',
+  'dstGap',
+  ...POLICY_KEYS,
+  'resource',
+  'disabled',
+  'initialDelay',
+]
 
 /** A job's options with every default filled in. */
 export interface ResolvedJob {
@@ -164,9 +178,11 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
   const given = definedOnly(input) as JobOptions
   checkSchedule(what, input, given)
   const zone = given.timeZone ?? around.timeZone
+  const policies = resolvePolicies(what, { ...around.defaults, ...given })
   const definition = {
     schedule: naming(what, () => scheduleOf(given, zone ?? around.processTimeZone)),
-    ...resolvePolicies(what, { ...around.defaults, ...given }),
+    ...policies,
+    ...resourceOf(what, given.resource, policies),
   }
   checkKeysKept(what, definition, around.keysKeptMs ?? null)
   return {

@@ -124,6 +124,7 @@ export class UnownedAttempt {
     const { job, due, header, definition } = this.unowned
     const { fleet } = this.parts.facts
     const at = this.startedStoreAt
+    const resource = definition.resource ?? `${fleet}/${job}`
     return {
       job,
       key: due.key,
@@ -135,7 +136,7 @@ export class UnownedAttempt {
       scheduledAt: due.instant,
       date: dateOf(due),
       since: null,
-      resource: definition.concurrency === 1 ? `${fleet}/${job}` : `${fleet}/${job}/${due.key}`,
+      resource: definition.concurrency === 1 ? resource : `${resource}/${due.key}`,
       definition: header.definition,
       data: null,
       retryOf: null,

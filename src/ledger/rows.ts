@@ -109,7 +109,7 @@ function blank(draft: Draft, input: NewRun): Run {
   const { header, definition, ctx } = draft
   const place = header.position
   header.position += 1
-  const resource = `${ctx.fleet}/${header.job}`
+  const resource = definition.resource ?? `${ctx.fleet}/${header.job}`
   return {
     job: header.job,
     key: input.key,

@@ -147,6 +147,8 @@ export interface Definition {
   readonly graceMs: number
   /** Whether an attempt raises the fence before its handler is called. */
   readonly fence: boolean
+  /** What the fence is raised on in place of the job. Absent where nothing is named, so that such a hash stays as it was. */
+  readonly resource?: string
   /** What is due awaits a poke, at most for so long. Absent where nobody pokes, so that such a hash stays as it was. */
   readonly pokeGraceMs?: number
   /** Of a schedule kept in the store: its handler, and its data as JSON. Absent for a job of the code, whose hash stays as it was. */

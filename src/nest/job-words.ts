@@ -37,7 +37,7 @@ interface NestWords {
 }
 
 /** Policies that only a fleet has. */
-export type FleetPolicies = JobPolicies & Pick<JobOptions, 'id' | 'dstGap'>
+export type FleetPolicies = JobPolicies & Pick<JobOptions, 'id' | 'dstGap' | 'resource'>
 
 /** One run per occurrence in the whole fleet. In local mode, where no fleet is named, a timer of this process. */
 export type FleetScope = NestWords & FleetPolicies & { readonly scope?: 'fleet' }

@@ -105,6 +105,7 @@ const definition = shape<Definition>({
   pauseAfter: orNull(finite),
   graceMs: finite,
   fence: flag,
+  resource: optional(text),
   pokeGraceMs: optional(finite),
   handler: optional(text),
   data: optional(text),
