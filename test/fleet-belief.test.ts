@@ -28,7 +28,7 @@ async function running(plan: Plan = {}, more: { readonly second?: boolean } = {}
 const lost = (node: TestNode) => node.lines.filter((line) => line.includes('session lost'))
 
 describe('belief in a session', () => {
-  it('lasts while beats fail, until nine tenths of the lease after the last accepted request was sent', async () => {
+  it('lasts while beats fail, until nine tenths of the lease after the last accepted request was sent (F25)', async () => {
     const { world, a, fired } = await running()
     await world.until(40_000)
     const lastBeat = a.calls.filter(({ call }) => call === 'beat' || call === 'attend').at(-1)?.at ?? 0
@@ -43,7 +43,7 @@ describe('belief in a session', () => {
     expect(lost(a)).toHaveLength(1)
   })
 
-  it('goes on after a failed beat that another one follows', async () => {
+  it('goes on after a failed beat that another one follows (F25)', async () => {
     const { world, a, fired } = await running()
     const id = a.node.health().session.id
     a.fate = (call, at) => (call === 'beat' && at > 33_000 && at < 37_500 ? { lost: 'reply', deadlineMs: 2_000 } : null)

@@ -44,7 +44,7 @@ describe('a commit of unknown outcome', () => {
     expect(await world.rows('minute')).toEqual(['12:01Z succeeded/1'])
   })
 
-  it('is refused by the store when it comes later than a tenth of the lease, and decided again', async () => {
+  it('is refused by the store when it comes later than a tenth of the lease, and decided again (F24)', async () => {
     const { world, starts } = await commitMeets({ requestMs: 3_000, deadlineMs: 100 })
     expect(starts.map(({ key }) => key)).toEqual(['12:01Z'])
     expect(await world.rows('minute')).toEqual(['12:01Z succeeded/1'])
@@ -230,7 +230,7 @@ describe('what a node runs and what the ledger says', () => {
     expect(world.store.sessions()).toHaveLength(1)
   })
 
-  it('a wiped store is noticed, told, and filled again from code', async () => {
+  it('a wiped store is noticed, told, and filled again from code (F56)', async () => {
     const world = new FleetWorld()
     const calls: string[] = []
     const a = world.node('a', [job('minute', (run) => calls.push(run.key.slice(11)))])

@@ -198,7 +198,7 @@ describe('an attempt with a business database', () => {
     expect(invoices()).toEqual([])
   })
 
-  it('of a paused node writes nothing once the successor has begun', async () => {
+  it('of a paused node writes nothing once the successor has begun (F20)', async () => {
     const world = new FleetWorld()
     const { effects, invoices } = business()
     let late: () => Promise<unknown> = async () => {}

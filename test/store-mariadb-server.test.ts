@@ -254,7 +254,7 @@ describe('MySQL ledgers in each other’s way', () => {
     await holder.end()
   })
 
-  it('beat while handlers have used up the pool', async () => {
+  it('beat while handlers have used up the pool (F26)', async () => {
     const pool = poolOf(server.url, 2)
     const store = place.storeOn(pool, 'f', { statementMs: 2_000 })
     await store.open()

@@ -91,7 +91,7 @@ describe('a Postgres ledger that cannot be used', () => {
     await store.close()
   })
 
-  it('is refused with a pool of one connection, which the beats would have to themselves', async () => {
+  it('is refused with a pool of one connection, which the beats would have to themselves (F26)', async () => {
     const pool = poolOf(url, 1)
     const store = createPostgresStore({ pool, fleet: 'f', schema: place.schema })
     await expect(store.open()).rejects.toMatchObject({

@@ -121,7 +121,7 @@ describe('how far a Postgres ledger can be trusted', () => {
 })
 
 describe('Postgres ledgers in each other’s way', () => {
-  it('never deadlock, and lose races without a line in the server’s log', async () => {
+  it('never deadlock, and lose races without a line in the server’s log (F57)', async () => {
     // A deadlock is found before any wait for a lock is given up.
     await place.sql(`ALTER DATABASE postgres SET deadlock_timeout = '5ms'`)
     const stores = [await open('f'), await open('f'), await open('f'), await open('f')]

@@ -43,7 +43,7 @@ describe('a ledger in a Redis Cluster', () => {
     await place.remove()
   })
 
-  it('has all keys of a fleet in one slot, whatever its name', async () => {
+  it('has all keys of a fleet in one slot, whatever its name (F51)', async () => {
     for (const fleet of ['billing', '}{', '{}', 'a}b:c', '%7D', '😀 {x}']) {
       const place = new RedisPlace(cluster)
       const store = place.store(fleet)

@@ -188,7 +188,7 @@ describe('how far a Redis ledger can be trusted', () => {
 })
 
 describe('a server without memory', () => {
-  it('takes nothing, says so, and goes on when there is room', async () => {
+  it('takes nothing, says so, and goes on when there is room (F53)', async () => {
     const store = await open('f')
     const session = await TestSession.begin(store)
     await session.commit(creation('c', 'billing:a'))

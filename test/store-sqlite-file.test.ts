@@ -77,7 +77,7 @@ describe('a connection to a SQLite ledger', () => {
     expect(['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys'].map(pragma)).toEqual(['wal', 2, 0, 0])
   })
 
-  it('takes the write lock when a transaction begins, and lets other work go on while it waits for it', async () => {
+  it('takes the write lock when a transaction begins, and lets other work go on while it waits for it (F50)', async () => {
     const { store, commit } = await openStore()
     const other = connect()
     other.exec('BEGIN IMMEDIATE')

@@ -217,7 +217,7 @@ describe('applications', () => {
     expect(await fleetOf(two).runs({ job: 'report' })).toHaveLength(1)
   })
 
-  it('may be replaced in one process, as hot reload does without closing: still one run for each occurrence', async () => {
+  it('may be replaced in one process, as hot reload does without closing: still one run for each occurrence (F70)', async () => {
     const store = createMemoryStore()
     let calls = 0
     @Injectable()

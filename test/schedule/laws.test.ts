@@ -23,7 +23,7 @@ const schedules: fc.Arbitrary<Schedule> = fc
   .chain((input) => instant.map((anchor) => parseSchedule(scheduleSpec(input), { anchor })))
 
 describe('laws of every schedule', () => {
-  it('next is strictly after the cursor, increases, and agrees with between, count and latest', () => {
+  it('next is strictly after the cursor, increases, and agrees with between, count and latest (F87)', () => {
     fc.assert(
       fc.property(
         schedules,
