@@ -101,6 +101,29 @@ export function asyncRefused(what: string): FleetcronError {
   )
 }
 
+/**
+ * What an error says, with what it says was its cause: a `fetch` that failed tells no more than that. Anything may be thrown:
+ * an object without a message, one whose getters throw.
+ */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  if (typeof error !== 'object' || error === null) return typeof error === 'function' ? 'a function' : String(error)
+  const said = saidBy(error) ?? 'an error that says nothing'
+  const why = saidBy(read(error, 'cause')) ?? saidBy((read(error, 'errors') as readonly unknown[] | undefined)?.[0])
+  return why === null || said.includes(why) ? said : `${said} (cause: ${why})`
+}
+
+function saidBy(error: unknown): string | null {
+  for (const name of ['message', 'code', 'name']) {
+    const text = read(error, name)
+    if (typeof text === 'string' && text !== '' && text !== 'AggregateError') return text
+  }
+  return null
+}
+
+function read(error: unknown, name: string): unknown {
+  try {
+    return (error as Readonly<Record<string, unknown>> | null | undefined)?.[name]
+  } catch {
+    return undefined
+  }
 }

@@ -32,11 +32,15 @@ export function playJoined<Tx, R>(adapter: EffectAdapter<Tx>, tx: Tx, what: stri
 /** What an error asks for, also when a library wrapped the driver's. */
 export function failureOf<Tx>(adapter: EffectAdapter<Tx>, error: unknown): Failure {
   let inner = error
-  for (let depth = 0; depth < 5 && inner !== undefined && inner !== null; depth++) {
-    if (inner instanceof RetryTransaction) return 'retry'
-    const failure = adapter.classify(inner)
-    if (failure !== 'other') return failure
-    inner = (inner as { cause?: unknown }).cause
+  try {
+    for (let depth = 0; depth < 5 && inner !== undefined && inner !== null; depth++) {
+      if (inner instanceof RetryTransaction) return 'retry'
+      const failure = adapter.classify(inner)
+      if (failure !== 'other') return failure
+      inner = (inner as { cause?: unknown }).cause
+    }
+  } catch {
+    // Whatever cannot be looked at is none of the database's.
   }
   return 'other'
 }

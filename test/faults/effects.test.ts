@@ -107,6 +107,53 @@ describe('F92 a provider that times out and knows neither keys nor a look-up', (
   })
 })
 
+describe('an unknown outcome of whatever kind', () => {
+  const getter = (name: string) =>
+    Object.defineProperty(new Error('x'), name, {
+      get() {
+        throw new Error('a getter that throws')
+      },
+    })
+  const refusal = new Error('connect ECONNREFUSED')
+  const proxy = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error('a trap')
+      },
+    },
+  )
+
+  test.each<[string, () => unknown]>([
+    ['undefined', () => undefined],
+    ['Symbol(x)', () => Symbol('x')],
+    ['an error that says nothing', () => Object.create(null)],
+    ['E42', () => Object.assign(new Error('x'), { message: 42, code: 'E42' })],
+    ['Error', () => getter('message')],
+    ['x', () => getter('code')],
+    ['an error that says nothing', () => proxy],
+    ['a function', () => getter],
+    ['fetch failed (cause: connect ECONNREFUSED)', () => new TypeError('fetch failed', { cause: refusal })],
+    ['an error that says nothing (cause: connect ECONNREFUSED)', () => new AggregateError([refusal], '')],
+    ['ab?c', () => new Error('a\0b\ud800c')],
+  ])('is uncertain, and kept in words, where send throws: %s', async (problem, make) => {
+    const thrown = make()
+    const { run, effects, database } = await runner()
+    const send = () => {
+      throw thrown
+    }
+    const act = run.call('charge:42', { send, retry: 0 })
+    await expect(act).rejects.toMatchObject({ code: 'EFFECT_UNCERTAIN', message: expect.stringContaining(problem) })
+    expect(await effects.uncertain()).toMatchObject([{ key: 'charge:42', state: 'uncertain', problem }])
+    // And stays so, whatever the look-up throws.
+    await expect(run.call('charge:42', { send, find: send, retry: 0 })).rejects.toThrow('(asked once; ')
+    // What an effect of the database throws comes out as it is.
+    const once = await run.once('invoice:42', send).catch((error: unknown) => ({ error }))
+    expect((once as { error: unknown }).error === thrown).toBe(true)
+    expect(database.prepare(`SELECT 1 FROM fleetcron_effect WHERE key = 'invoice:42'`).all()).toEqual([])
+  })
+})
+
 describe('F93 two runners that both see "not done"', () => {
   test('act once: the second does not send while the first is under way, nor after it has died', async () => {
     const [a, b] = [await runner(1), await runner(1)]

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { parseDuration } from '../../duration.js'
+import { hasCode } from '../../errors.js'
 import { effectInvalid, messageOf, Rejected } from '../errors.js'
 import type { EffectSettings } from '../options.js'
 import { playOwn } from '../play.js'
@@ -79,7 +80,7 @@ export class CallFlow<Tx> {
         continue
       }
       if (asked >= most) {
-        throw uncertain(this.#effect, next.row, asked === 0 ? 'there was no answer' : `asked ${asked} times`)
+        throw uncertain(this.#effect, next.row, askedOften(asked))
       }
       asked += 1
       await this.#pause(pauseMs)
@@ -232,13 +233,18 @@ async function outcomeOf(act: Promise<unknown>): Promise<SendOutcome> {
   try {
     return { result: await act }
   } catch (error) {
+function askedOften(asked: number): string {
+  if (asked === 0) return 'there was no answer'
+  return asked === 1 ? 'asked once' : `asked ${asked} times`
+}
+
     return { error }
   }
 }
 
 /** A mistake of the caller is no answer of the provider. */
 function isRefusal(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === 'EFFECT_INVALID'
+  return hasCode(error, 'EFFECT_INVALID')
 }
 
 function pauseOf(tries: number): number {
