@@ -24,7 +24,7 @@ afterEach(async () => {
 async function start(label: string, token = 1): Promise<Worker> {
   const worker = new Worker(script, folder.file, label)
   workers.push(worker)
-  expect(await worker.ask({ do: 'ensure' })).toEqual({})
+  expect(await worker.ask({ do: 'ensure' })).toHaveProperty('value')
   expect(await worker.ask({ do: 'begin attempt', token })).toEqual({ value: null })
   return worker
 }

@@ -1,3 +1,4 @@
+import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 
 /**
@@ -10,7 +11,7 @@ export interface TransactionOptions {
   readonly isolationLevel?: IsolationLevel
   /**
    * The server ends a transaction whose holder is silent in it for this long, so that a stopped process does not keep its
-   * locks. At least a second; at most the fleet's `lease` is sensible. Default: `'10s'`.
+   * locks. At least a second. Default: the fleet's `lease`; outside runs `'10s'`.
    */
   readonly idleTimeout?: string | number
   /** How long an effect waits while no connection of the pool becomes free. Default: `'10s'`. */
@@ -28,6 +29,14 @@ export interface AmbientOption<Tx> {
 }
 
 export type IsolationLevel = 'read committed' | 'repeatable read' | 'serializable'
+
+/** How long a holder may be silent in its transaction, by its attempt's lease where the user does not say. */
+export function silenceMsOf({ idleTimeout }: TransactionOptions): (leaseMs?: number) => number {
+  const givenMs = idleTimeout === undefined ? null : parseDuration(idleTimeout, 'effects: idleTimeout')
+  return (leaseMs = LEASE_MS) => givenMs ?? leaseMs
+}
+
+const LEASE_MS = 10_000
 
 /** Errors of a connection that broke: they have no code of the database, and a user's own `fetch` throws the same. */
 const broken = new WeakSet<object>()

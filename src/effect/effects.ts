@@ -195,7 +195,7 @@ function promisedUnlessNested<R>(begin: () => R): R | Promise<Awaited<R>> {
 
 function onceAlone<Tx>({ adapter, settings }: Base<Tx>, effect: Effect, script: (tx: Tx) => Script<unknown>) {
   refuseInsideEffect(effect.what)
-  const act = () => playOwn(adapter, effect.what, script)
+  const act = () => playOwn(adapter, effect.what, script, effect.origin?.leaseMs)
   return repeating(adapter, settings, effect.what, act, effect.origin?.signal ?? null)
 }
 

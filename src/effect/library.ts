@@ -5,6 +5,7 @@ import {
   type IsolationLevel,
   isBroken,
   Patience,
+  silenceMsOf,
   type TransactionOptions,
 } from './connections.js'
 import { failureOfNumber, MYSQL } from './dialects/mysql.js'
@@ -37,7 +38,7 @@ export function libraryAdapter<Tx>(
 ): AsyncAdapter<Tx> {
   const { dialect } = library
   const patience = new Patience(parseDuration(options.connectTimeout ?? '10s', 'effects: connectTimeout'))
-  const silence = SILENCE[dialect](parseDuration(options.idleTimeout ?? '10s', 'effects: idleTimeout'))
+  const silenceMs = silenceMsOf(options)
   const query = async (tx: Tx, sql: string, params: readonly Param[]): Promise<QueryResult> => {
     try {
       return await library.query(tx, sql, params)
@@ -60,7 +61,10 @@ export function libraryAdapter<Tx>(
     inTransaction: (tx) => library.inTransaction?.(tx) ?? null,
     query,
     ...(ambient && { ambient: () => ambient() ?? null }),
-    transaction: (fn) => transaction(library, { query, silence, patience, options }, fn),
+    transaction: (fn, leaseMs) => {
+      const silence = SILENCE[dialect](silenceMs(leaseMs))
+      return transaction(library, { query, silence, patience, options }, fn)
+    },
   }
 }
 

@@ -9,12 +9,13 @@ export function playOwn<Tx, R>(
   adapter: EffectAdapter<Tx>,
   what: string,
   script: (tx: Tx) => Script<R>,
+  leaseMs?: number,
 ): R | Promise<R> {
   if (adapter.sync) {
     if (adapter.inTransaction(adapter.connection) === true) throw connectionTaken(what)
     return adapter.transaction((tx) => playAtOnce(adapter, tx, what, script(tx)))
   }
-  return adapter.transaction((tx) => playAwaiting(adapter, tx, script(tx)))
+  return adapter.transaction((tx) => playAwaiting(adapter, tx, script(tx)), leaseMs)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Calls, Resolution, ResolvedCall, UncertainEffect } from './call/face.js'
+import type { CallStatements, Calls, Resolution, ResolvedCall, UncertainEffect } from './call/face.js'
 
 /**
  * Effects: business changes that happen once. This file is the two faces of that promise. Towards the fleet and the
@@ -233,24 +233,6 @@ export interface Statements {
   readonly savepoint: { readonly begin: string; readonly rollBack: string; readonly release: string } | null
 }
 
-/** The statements of a provider's calls, which are rows of the same table. */
-export interface CallStatements {
-  /** (key, fingerprint, job, run, token, attempt, input, idempotency key, sending ms, valid ms): like `takeKey`, as `intended`. */
-  readonly intend: string
-  /** (key) → all columns, and `now`; locked for the write that follows. */
-  readonly read: string
-  /** (token, attempt, sending ms, valid until, key): `intended` once more, one try more. */
-  readonly sendAgain: string
-  /** (state, result, problem, key) */
-  readonly settle: string
-  /** (state, result, problem, key): a definite answer; `sending_until` becomes when it was known. */
-  readonly answer: string
-  /** (audit, key) */
-  readonly audit: string
-  /** (limit) → those `uncertain`, and those `intended` whose sender cannot be sending any more; oldest first. */
-  readonly uncertain: string
-}
-
 interface AdapterBase<Tx> {
   readonly dialect: Dialect
   readonly statements: Statements
@@ -271,8 +253,11 @@ export interface SyncAdapter<Tx> extends AdapterBase<Tx> {
 
 export interface AsyncAdapter<Tx> extends AdapterBase<Tx> {
   readonly sync: false
-  /** Begins, awaits `fn`, commits; rolls back and rejects when `fn` rejects. The library's options are the adapter's business. */
-  transaction<R>(fn: (tx: Tx) => Promise<R>): Promise<R>
+  /**
+   * Begins, awaits `fn`, commits; rolls back and rejects when `fn` rejects. The library's options are the adapter's business.
+   * `leaseMs`: the server ends the transaction when its holder is silent for so long, unless the user says how long.
+   */
+  transaction<R>(fn: (tx: Tx) => Promise<R>, leaseMs?: number): Promise<R>
   query(tx: Tx, sql: string, params: readonly Param[]): Promise<QueryResult>
   /** The transaction that surrounds the caller (nestjs-cls, typeorm-transactional); an effect without `tx` joins it. */
   ambient?(): Tx | null

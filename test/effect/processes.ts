@@ -8,11 +8,11 @@ import type { Answer, Command } from './worker.js'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Builds the worker into `folder`; gives its file. */
-export async function buildWorker(folder: string): Promise<string> {
+/** Builds a worker into `folder`; gives its file. */
+export async function buildWorker(folder: string, name: 'worker' | 'server-worker' = 'worker'): Promise<string> {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const outfile = join(folder, 'worker.mjs')
-  const entry = join(import.meta.dirname, 'worker.ts')
+  const entry = join(import.meta.dirname, `${name}.ts`)
   await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
   return outfile
 }
@@ -22,8 +22,9 @@ export class Worker {
   readonly #process: ChildProcess
   readonly #lines: AsyncIterator<string>
 
-  constructor(worker: string, file: string, label: string) {
-    this.#process = spawn(process.execPath, [worker, file, label], { stdio: ['pipe', 'pipe', 'inherit'] })
+  /** `business`: the file, or the URL, of its business database. */
+  constructor(worker: string, business: string, label: string) {
+    this.#process = spawn(process.execPath, [worker, business, label], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#lines = createInterface({ input: this.#process.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
   }
 

@@ -89,3 +89,21 @@ export interface Calls {
    */
   call<R, I = undefined>(key: string, options: CallOptions<R, I>): Promise<Kept<R>>
 }
+
+/** The statements of a provider's calls, which are rows of the same table. */
+export interface CallStatements {
+  /** (key, fingerprint, job, run, token, attempt, input, idempotency key, sending ms, valid ms): like `takeKey`, as `intended`. */
+  readonly intend: string
+  /** (key) → all columns, and `now`; locked for the write that follows. */
+  readonly read: string
+  /** (token, attempt, sending ms, valid until, key): `intended` once more, one try more. */
+  readonly sendAgain: string
+  /** (state, result, problem, key) */
+  readonly settle: string
+  /** (state, result, problem, key): a definite answer; `sending_until` becomes when it was known. */
+  readonly answer: string
+  /** (audit, key) */
+  readonly audit: string
+  /** (limit) → those `uncertain`, and those `intended` whose sender cannot be sending any more; oldest first. */
+  readonly uncertain: string
+}

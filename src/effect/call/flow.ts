@@ -179,7 +179,13 @@ export class CallFlow<Tx> {
   /** One transaction; no signal ends its repeats, since what is known has to be kept. */
   #own(script: () => Script<Next>): Promise<Next> {
     const { what } = this.#effect
-    return repeating(this.#adapter, this.#settings, what, () => playOwn(this.#adapter, what, script), null)
+    return repeating(
+      this.#adapter,
+      this.#settings,
+      what,
+      () => playOwn(this.#adapter, what, script, this.#leaseMs),
+      null,
+    )
   }
 
   get #clock(): EffectClock {
@@ -227,17 +233,17 @@ export class CallFlow<Tx> {
   }
 }
 
+function askedOften(asked: number): string {
+  if (asked === 0) return 'there was no answer'
+  return asked === 1 ? 'asked once' : `asked ${asked} times`
+}
+
 type SendOutcome = { readonly result: unknown } | { readonly error: unknown }
 
 async function outcomeOf(act: Promise<unknown>): Promise<SendOutcome> {
   try {
     return { result: await act }
   } catch (error) {
-function askedOften(asked: number): string {
-  if (asked === 0) return 'there was no answer'
-  return asked === 1 ? 'asked once' : `asked ${asked} times`
-}
-
     return { error }
   }
 }

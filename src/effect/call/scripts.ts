@@ -1,8 +1,8 @@
 import { effectInvalid, Rejected, UncertainError } from '../errors.js'
-import type { CallStatements, Param, QueryResult, Statements } from '../port.js'
+import type { Param, QueryResult, Statements } from '../port.js'
 import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
 import { decode } from '../values.js'
-import type { Resolution, ResolvedCall, UncertainEffect } from './face.js'
+import type { CallStatements, Resolution, ResolvedCall, UncertainEffect } from './face.js'
 
 /** A call's row while its outcome is open. */
 export interface OpenCall {

@@ -1,6 +1,13 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { type AmbientOption, asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
+import {
+  type AmbientOption,
+  asBroken,
+  isBroken,
+  Patience,
+  silenceMsOf,
+  type TransactionOptions,
+} from '../connections.js'
 import { failureOfNumber, MYSQL } from '../dialects/mysql.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -53,7 +60,7 @@ export function mysql2Adapter<Connection extends Mysql2PoolConnection>(
     dialect: 'mysql',
     sync: false,
     statements: MYSQL,
-    transaction: (fn) => transaction(pool, patience, settings, fn),
+    transaction: (fn, leaseMs) => transaction(pool, patience, settings(leaseMs), fn),
     query,
     classify,
     inTransaction: () => null,
@@ -62,11 +69,15 @@ export function mysql2Adapter<Connection extends Mysql2PoolConnection>(
 }
 
 /** How the session is set for a transaction and set back after it: `wait_timeout` is the only limit that both databases have. */
-function settingsOf({ isolationLevel, idleTimeout = '10s' }: TransactionOptions): readonly [string[], string] {
-  const idleS = Math.max(1, Math.floor(parseDuration(idleTimeout, 'effects: idleTimeout') / 1000))
-  const begin = [`SET @fleetcron_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ${idleS}`]
-  if (isolationLevel) begin.push(`SET TRANSACTION ISOLATION LEVEL ${isolationLevel.toUpperCase()}`)
-  return [[...begin, 'START TRANSACTION'], 'SET SESSION wait_timeout = @fleetcron_wait']
+function settingsOf(options: TransactionOptions): (leaseMs?: number) => readonly [string[], string] {
+  const { isolationLevel } = options
+  const silenceMs = silenceMsOf(options)
+  return (leaseMs) => {
+    const idleS = Math.max(1, Math.floor(silenceMs(leaseMs) / 1000))
+    const begin = [`SET @fleetcron_wait = @@SESSION.wait_timeout, SESSION wait_timeout = ${idleS}`]
+    if (isolationLevel) begin.push(`SET TRANSACTION ISOLATION LEVEL ${isolationLevel.toUpperCase()}`)
+    return [[...begin, 'START TRANSACTION'], 'SET SESSION wait_timeout = @fleetcron_wait']
+  }
 }
 
 async function transaction<Connection extends Mysql2PoolConnection, R>(

@@ -1,6 +1,13 @@
 import { parseDuration } from '../../duration.js'
 import { FleetcronError } from '../../errors.js'
-import { type AmbientOption, asBroken, isBroken, Patience, type TransactionOptions } from '../connections.js'
+import {
+  type AmbientOption,
+  asBroken,
+  isBroken,
+  Patience,
+  silenceMsOf,
+  type TransactionOptions,
+} from '../connections.js'
 import { failureOfState, POSTGRES } from '../dialects/postgres.js'
 import { createEffects } from '../effects.js'
 import { takeTransactionOptions } from '../options.js'
@@ -70,7 +77,7 @@ export function pgAdapter<Client extends PgPoolClient>(
     dialect: 'postgres',
     sync: false,
     statements: POSTGRES,
-    transaction: (fn) => transaction(pool, patience, begin, fn),
+    transaction: (fn, leaseMs) => transaction(pool, patience, begin(leaseMs), fn),
     query,
     classify,
     inTransaction,
@@ -86,10 +93,11 @@ function notAPool(): FleetcronError {
 }
 
 /** One message to the server, also where a pooler hands each transaction another connection. */
-function beginOf({ isolationLevel, idleTimeout = '10s' }: TransactionOptions): string {
-  const idleMs = parseDuration(idleTimeout, 'effects: idleTimeout')
+function beginOf(options: TransactionOptions): (leaseMs?: number) => string {
+  const { isolationLevel } = options
+  const silenceMs = silenceMsOf(options)
   const isolation = isolationLevel ? ` ISOLATION LEVEL ${isolationLevel.toUpperCase()}` : ''
-  return `BEGIN${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
+  return (leaseMs) => `BEGIN${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${silenceMs(leaseMs)}`
 }
 
 async function transaction<Client extends PgPoolClient, R>(
