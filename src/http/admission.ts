@@ -37,7 +37,8 @@ export function applicantOf(door: ResolvedHttp, request: Request, target: string
   const nonce = headers.get(NONCE_HEADER) ?? ''
   if (hex === undefined) throw refused(door, `${SIGNATURE_HEADER} is not v1= and 64 hexadecimal digits`)
   if (!NONCE.test(nonce)) throw refused(door, `${NONCE_HEADER} is not 16 to 128 letters, digits or -._~`)
-  const offS = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) - Date.now() / 1_000 : Number.NaN
+  // A timestamp is whole seconds, cut off as this one is.
+  const offS = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) - Math.floor(Date.now() / 1_000) : Number.NaN
   if (!(Math.abs(offS) <= WINDOW_S)) {
     throw refused(door, `${TIMESTAMP_HEADER} is not within ${WINDOW_S} s of this node's clock, in Unix seconds`)
   }

@@ -135,7 +135,10 @@ class Visit {
   /** Whose runs may not be started here may not be seen either. */
   private async isOpen(job: string): Promise<boolean> {
     const { jobs } = this.door
-    return jobs === null || (await this.fleet.jobs()).some((one) => one.job === job && jobs.has(one.name))
+    if (jobs === null || jobs.has(job)) return true
+    // A name is that of a job of this fleet object's service; another service may have one of the same name.
+    const service = this.fleet.health()?.service ?? ''
+    return (await this.fleet.jobs({ service })).some((one) => one.job === job && jobs.has(one.name))
   }
 
   /** 200 with a run that has ended, 202 with one that has not. */

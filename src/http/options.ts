@@ -75,7 +75,8 @@ function live(what: string, given: Live | undefined): () => readonly string[] {
   if (given === undefined) return () => []
   if (typeof given === 'function') {
     check(what, given())
-    return given
+    // Later too: whoever signs with nothing is not let in because a variable was emptied.
+    return () => given().filter(isStrong)
   }
   const texts = check(what, given)
   return () => texts
@@ -92,9 +93,13 @@ function check(what: string, given: readonly (string | undefined)[]): readonly s
         `\`${what}\` holds one that is ${text === '' ? 'empty' : 'undefined'}. Is the variable set that it is read from?`,
       )
     }
-    if (typeof text === 'string' && text.length >= LEAST_LENGTH && /^[!-~]+$/.test(text)) return text
+    if (isStrong(text)) return text
     throw unlocked(`\`${what}\` holds one of fewer than ${LEAST_LENGTH} characters, or with others than visible ASCII`)
   })
+}
+
+function isStrong(text: unknown): text is string {
+  return typeof text === 'string' && text.length >= LEAST_LENGTH && /^[!-~]+$/.test(text)
 }
 
 function unlocked(why: string): FleetcronError {

@@ -1,0 +1,106 @@
+import { createHash, createHmac } from 'node:crypto'
+import express from 'express'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createFleet } from '../../src/fleet/fleet.js'
+import { createHttpHandler, signRequest, toNodeHandler } from '../../src/http/index.js'
+import { LIVE, RUNS, Stand, TOKEN } from './stand.js'
+
+let stand: Stand
+beforeEach(() => {
+  stand = new Stand()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await stand.end()
+})
+
+const BEARER = { authorization: `Bearer ${TOKEN}` }
+
+describe('a signature', () => {
+  it.each([
+    [-301_000, 401],
+    [-300_000, 404],
+    [300_000, 404],
+    [301_000, 401],
+  ])('of a sender whose clock is %i ms off: %i', async (off, status) => {
+    const handler = createHttpHandler(await stand.node(), { secrets: [LIVE] })
+    const now = 1_796_000_000_700
+    vi.useFakeTimers({ now, toFake: ['Date'] })
+    const url = 'http://localhost/fleetcron/runs/nothing'
+    const headers = signRequest({ secret: LIVE, url, method: 'GET', timestamp: now + off })
+    expect((await handler(new Request(url, { headers }))).status).toBe(status)
+  })
+
+  it('under a secret that a function has lost is worth nothing', async () => {
+    let live = [LIVE]
+    await stand.node(() => 'done', {}, { secrets: () => live })
+    live = ['']
+    const [time, nonce] = [`${Math.floor(Date.now() / 1_000)}`, 'n'.repeat(20)]
+    const hash = createHash('sha256').update('').digest('hex')
+    const text = ['fleetcron-v1', 'POST', RUNS, '', time, nonce, hash].join('\n')
+    const signature = `v1=${createHmac('sha256', '').update(text).digest('hex')}`
+    const headers = { 'fleetcron-timestamp': time, 'fleetcron-nonce': nonce, 'fleetcron-signature': signature }
+    expect(await stand.send(RUNS, { method: 'POST', headers })).toMatchObject({ status: 401 })
+    expect(await stand.fleets[0]?.runs({ job: 'it' })).toEqual([])
+  })
+})
+
+describe('where jobs are named', () => {
+  it('one that is named by its full id may be started and seen', async () => {
+    await stand.node(() => 'done', {}, { tokens: [TOKEN], jobs: ['app:it'] })
+    const asked = { method: 'POST', headers: { ...BEARER, 'idempotency-key': 'a' } }
+    const { headers } = await stand.send('/fleetcron/jobs/app:it/runs', asked)
+    const look = { method: 'GET', headers: BEARER }
+    expect(await stand.send(headers.get('location') ?? '', look)).toMatchObject({ status: 200 })
+  })
+
+  it('runs of a job of the same name in another service are not seen', async () => {
+    const other = createFleet({ fleet: 'http', service: 'other', store: stand.store, logger: false })
+    stand.fleets.push(other)
+    other.job('it', {}, () => 'not for everybody')
+    await other.start()
+    const { job, key } = await other.trigger('it', { key: 'x' })
+    await stand.node(() => 'done', {}, { tokens: [TOKEN], jobs: ['it'] })
+    const id = Buffer.from(JSON.stringify([job, key])).toString('base64url')
+    const look = { method: 'GET', headers: BEARER }
+    expect(await stand.send(`/fleetcron/runs/${id}`, look)).toMatchObject({
+      status: 404,
+      body: { code: 'RUN_UNKNOWN' },
+    })
+  })
+})
+
+it('takes a name with whatever is in it, and 64 KiB to the byte', async () => {
+  const name = 'Täglich/50 % a+b'
+  const fleet = createFleet({ fleet: 'http', service: 'app', store: stand.store, logger: false })
+  fleet.job(name, {}, (run) => String(run.data).length)
+  await fleet.start()
+  stand.fleets.push(fleet)
+  await stand.serve(toNodeHandler(createHttpHandler(fleet, { secrets: [LIVE] })))
+  const path = `/fleetcron/jobs/${encodeURIComponent(name)}/runs?wait=30s`
+  const body = JSON.stringify({ data: 'x'.repeat(65_536 - '{"data":""}'.length) })
+  expect(await stand.ask(path, { key: 'whole', body })).toMatchObject({ status: 200, body: { result: 65_525 } })
+  expect(await stand.ask(path, { key: 'more', body: `${body} ` })).toMatchObject({ status: 413 })
+  expect((await fleet.runs({ job: name })).map(({ key }) => key)).toHaveLength(1)
+})
+
+describe('in Express', () => {
+  it.each([
+    ['that keeps the raw body', { verify: keepRaw }, 200],
+    ['that keeps nothing', {}, 400],
+  ])('behind a parser %s, signatures and tokens', async (_, options, status) => {
+    const fleet = await stand.node()
+    const app = express().use(express.json(options))
+    app.use(toNodeHandler(createHttpHandler(fleet, { secrets: [LIVE], tokens: [TOKEN] })))
+    await stand.serve(app)
+    const headers = { 'content-type': 'application/json' }
+    const signed = await stand.ask(`${RUNS}?wait=30s`, { key: 'a', body: { data: 1 }, headers }, 1)
+    expect(signed.status).toBe(status)
+    const withToken = { method: 'POST', body: '{"data":2}', headers: { ...BEARER, ...headers, 'idempotency-key': 'b' } }
+    expect(await stand.send(`${RUNS}?wait=30s`, withToken, 1)).toMatchObject({ status: 200, body: { data: 2 } })
+  })
+})
+
+function keepRaw(request: object, _: unknown, rawBody: Buffer): void {
+  Object.assign(request, { rawBody })
+}
