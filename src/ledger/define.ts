@@ -2,6 +2,7 @@ import type { Context } from './context.js'
 import { Draft } from './draft.js'
 import { decideDue } from './due.js'
 import { TEXT_LIMITS } from './limits.js'
+import { letGo } from './poke.js'
 import { cancelStopped } from './stop.js'
 import { isBehind } from './taken.js'
 import { bucketOf, cleanText } from './text.js'
@@ -72,6 +73,7 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
   if (isBehind(draft)) return draft.close()
   const why = job.header.retired ? 'defined again after it was retired' : null
   draft.enter(entry(input, seq, ctx))
+  if (input.content.pokeGraceMs === undefined) letGo(draft)
   draft.header.name = cleanText(input.name, TEXT_LIMITS.name)
   draft.header.retired = false
   draft.header.lastFate = null

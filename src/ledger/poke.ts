@@ -12,8 +12,13 @@ export function poke(job: Aggregate, ctx: Context): Change | null {
   const draft = new Draft(job, ctx)
   cancelStopped(draft)
   decideDue(draft)
-  for (const run of draft.runs()) if (awaitsPoke(run)) draft.step(run, 'poke', { ...run, readyAt: 0 })
+  letGo(draft)
   return draft.close()
+}
+
+/** Whoever awaits a poke waits no more. */
+export function letGo(draft: Draft): void {
+  for (const run of draft.runs()) if (awaitsPoke(run)) draft.step(run, 'poke', { ...run, readyAt: 0 })
 }
 
 /** Whether a run has been waiting for a poke since it was queued; a retry that waits holds a place. */

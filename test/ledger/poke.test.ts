@@ -139,6 +139,15 @@ describe('a poke', () => {
   })
 })
 
+test('what awaits a poke when nobody is to poke the job any more starts at once', () => {
+  const book = poked({ pokeGraceMs: 86_400_000 })
+  book.attendAt('2026-11-29T11:00:00Z')
+  book.now += 300_000
+  expect(book.define('d2', { ...TERMS, schedule: HOURLY })).toBe(true)
+  expect(book.aggregate().header.wakeAt).toBe(book.now)
+  expect(book.take()).toMatchObject({ key: '2026-11-29T11:00Z', cause: 'schedule', readyAt: 0 })
+})
+
 test('a run that awaits a poke takes in the next occurrence, and waits no longer for it', () => {
   const book = poked({ schedule: TERMS.schedule, overlap: 'merge' })
   const held = book.ask('trigger')
