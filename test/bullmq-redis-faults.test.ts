@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Queue, QueueEvents } from 'bullmq'
+import { type Job, Queue, QueueEvents } from 'bullmq'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFleet } from '../src/index.js'
-import { Bench, nextEnded } from './bullmq/bench.js'
-import type { ChildPlan } from './bullmq/child.js'
+import { Bench } from './bullmq/bench.js'
+import type { ChildPlan, Said } from './bullmq/child.js'
 import { BUNDLES, bundleMain, type Child, start } from './children.js'
 import { type OwnServer, ownServer, sharedServer } from './servers/index.js'
 
@@ -27,8 +27,7 @@ describe('a worker that', () => {
   beforeEach(async () => {
     const { url } = await sharedServer('redis')
     const prefix = `fleetcron-${randomUUID()}`
-    const at = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 4_000).toISOString()
-    plan = { url, prefix, fleet: prefix, at }
+    plan = { url, prefix, fleet: prefix }
     const where = { connection: { url }, prefix }
     queue = new Queue(prefix, where)
     events = new QueueEvents(prefix, where)
@@ -49,41 +48,61 @@ describe('a worker that', () => {
     return child
   }
 
-  /** What the ledger says, asked by a node that runs nothing. */
-  async function attempts() {
+  /** What the ledger says of an occurrence, asked by a node that runs nothing. */
+  async function attempts(key: string) {
     const fleet = createFleet({ fleet: plan.fleet, service: 'app', store: plan.url, attends: false, logger: false })
     await fleet.start()
-    const runs = await fleet.runs({ job: 'once' })
+    const run = await fleet.occurrence('app:often', key)
     await fleet.stop()
-    return runs.map(({ state, attempts }) => [state, attempts.map(({ node, outcome }) => `${node} ${outcome}`)])
+    return [run?.state, run?.attempts.map(({ node, outcome }) => `${node} ${outcome}`)]
+  }
+
+  /** The BullMQ job that tells of a run, when it has ended. */
+  function told(key: string): Promise<Job> {
+    return new Promise((resolve) => {
+      events.on('completed', async ({ jobId, returnvalue }) => {
+        if ((returnvalue as unknown as { key: string }).key !== key) return
+        const job = await queue.getJob(jobId)
+        if (job !== undefined) resolve(job)
+      })
+    })
+  }
+
+  /** The first run that a node has begun, and that it holds until its signal fires. */
+  async function held(node: Child): Promise<string> {
+    const { key, attempt } = (await node.line()) as Said
+    expect(attempt).toBe(1)
+    return key
   }
 
   it('is paused for longer than its lock and its lease: another finishes, and its late word counts for nothing', async () => {
     const a = node('a', true)
-    expect(await a.line()).toEqual({ attempt: 1 })
-    const ended = nextEnded(queue, events, 'completed')
+    const key = await held(a)
     a.process.kill('SIGSTOP')
+    const ended = told(key)
     const b = node('b', false)
-    expect(await b.line()).toEqual({ attempt: 2 })
-    const { id, returnvalue } = await ended
+    expect(await b.line()).toEqual({ key, attempt: 2 })
+    const { id = '', returnvalue } = await ended
     expect(returnvalue).toMatchObject({ state: 'succeeded', attempt: 2, node: 'b', result: 'b' })
+    expect(id).toBe(`repeat:app:often:${Date.parse(key)}`)
     a.process.kill('SIGCONT')
     a.process.kill('SIGTERM')
     await a.ended()
-    expect(await attempts()).toEqual([['succeeded', ['a lost', 'b succeeded']]])
-    expect((await queue.getJob(id ?? ''))?.returnvalue).toEqual(returnvalue)
+    expect(await attempts(key)).toEqual(['succeeded', ['a lost', 'b succeeded']])
+    expect((await queue.getJob(id))?.returnvalue).toEqual(returnvalue)
   })
 
   it('is killed: its BullMQ job is given to another, which finds the ledger’s answer', async () => {
     const a = node('a', true)
-    expect(await a.line()).toEqual({ attempt: 1 })
-    const ended = nextEnded(queue, events, 'completed')
+    const key = await held(a)
+    const ended = told(key)
     a.process.kill('SIGKILL')
     node('b', false)
-    const { returnvalue, attemptsStarted } = await ended
+    const { id, returnvalue, attemptsStarted } = await ended
+    expect(id).toBe(`repeat:app:often:${Date.parse(key)}`)
     expect(returnvalue).toMatchObject({ state: 'succeeded', attempt: 2, node: 'b' })
     expect(attemptsStarted).toBe(2)
-    expect(await attempts()).toEqual([['succeeded', ['a lost', 'b succeeded']]])
+    expect(await attempts(key)).toEqual(['succeeded', ['a lost', 'b succeeded']])
   })
 })
 

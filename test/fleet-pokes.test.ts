@@ -3,7 +3,7 @@ import { resolveJob } from '../src/fleet/job-options.js'
 import { createFleet, type Fleet, type JobOptions } from '../src/index.js'
 import { createMemoryStore } from '../src/store/memory/index.js'
 import { ManualClock } from '../src/testing/manual-clock.js'
-import { count, FleetWorld, job, untilSignal } from './fleet/world.js'
+import { count, FleetWorld, job, START, untilSignal } from './fleet/world.js'
 
 const POKED = { pokeGraceMs: 60_000, schedule: { cron: '*/5 * * * *', timeZone: 'UTC', dstGap: 'next' } } as const
 /** Twelve o'clock and thirty seconds is the world's start; the job is due at 12:05. */
@@ -109,6 +109,9 @@ describe('a job that is poked', () => {
       ['12:10Z', 'skipped'],
       ['12:05Z', 'running'],
     ])
+    const late = a.node.pokes.poke('app:it', { at: new Date(START + DUE_MS) })
+    await world.pass(100)
+    expect((await late).map(({ key }) => key.slice(11))).toEqual(['12:05Z'])
   })
 })
 

@@ -48,13 +48,20 @@ export async function takePoke(
 /** Pokes, and gives the run of the latest occurrence when it has ended; undefined: nothing was due. */
 async function ended(fleet: Fleet, job: Job<Poke>, lines: Lines): Promise<Run | undefined> {
   const { job: id } = job.data
-  const [run] = await fleet.poke(id)
+  const at = dueAt(job)
+  const [run] = await fleet.poke(id, at === null ? {} : { at })
   if (run === undefined) return undefined
   // BullMQ's Redis may be away: what people see of the run is not worth failing it.
   lines.of(run.key, (line) => void job.log(line).catch(() => undefined))
   if (run.state !== 'queued' && run.state !== 'running') return run
   void job.updateProgress({ ...outcomeOf(id, run) }).catch(() => undefined)
   return fleet.finished(run)
+}
+
+/** Which occurrence a scheduler's job stands for: BullMQ ends its id with the instant. A job that somebody added has none. */
+function dueAt({ id = '', repeatJobKey }: Job<Poke>): Date | null {
+  const millis = repeatJobKey === undefined ? Number.NaN : Number(id.slice(id.lastIndexOf(':') + 1))
+  return Number.isSafeInteger(millis) ? new Date(millis) : null
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

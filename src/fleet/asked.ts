@@ -12,7 +12,7 @@ const ASKING = ['by', 'why']
 
 /** What goes with each verb. */
 const REQUESTS = {
-  poke: ['early'],
+  poke: ['early', 'at'],
   trigger: ['data', 'key', ...ASKING],
   backfill: ['from', 'to', ...ASKING],
   pause: ['until', ...ASKING],

@@ -56,7 +56,7 @@ export interface Fleet {
   /**
    * Says that it is time for a job with `attend: 'poke'`. The ledger decides: what is due starts, on this node where it hosts the
    * job and has room, and a second poke, a replayed one or an early one changes nothing. For a job with `attend: 'fleet'` it only
-   * looks at once. Gives the run of the latest occurrence, whatever became of it, then what else of the schedule waits or runs;
+   * looks at once. Gives the run of the latest occurrence (up to `at`), whatever became of it, then what else of the schedule waits or runs;
    * `finished(run)` waits for an outcome.
    *
    * @throws `JOB_UNKNOWN`, `OPTION_INVALID`, `STORE_UNAVAILABLE`, `NOT_STARTED`

@@ -4,7 +4,7 @@ import type { Aggregate, Run } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
 import type { Schedule } from '../schedule/types.js'
 import type { Loaded } from '../store/port.js'
-import { jobUnknown } from './asked.js'
+import { instantOf, jobUnknown } from './asked.js'
 import { type Commands, throwIfUnreadable } from './commands.js'
 import { isUnavailable } from './link.js'
 import type { Lookups } from './lookups.js'
@@ -18,6 +18,8 @@ export interface PokeRequest {
    * `'5s'`, at most an hour.
    */
   readonly early?: Duration
+  /** The instant it was sent for: the run of the latest occurrence up to then is given first, also where it comes again later. */
+  readonly at?: Date
 }
 
 const EARLY_MS = 5_000
@@ -39,11 +41,12 @@ export class Pokes {
    * The row of the latest occurrence, then whatever else of the schedule waits or runs.
    * @throws `JOB_UNKNOWN`, `OPTION_INVALID`, `STORE_UNAVAILABLE`, `NOT_STARTED`
    */
-  async poke(job: string, { early }: PokeRequest = {}): Promise<readonly Run[]> {
+  async poke(job: string, { early, at }: PokeRequest = {}): Promise<readonly Run[]> {
+    const until = at === undefined ? Number.POSITIVE_INFINITY : instantOf('poke: at', at)
     const earlyMs = early === undefined ? EARLY_MS : durationMs('poke: early', early, 0, 3_600_000)
     await this.letStart(job, earlyMs)
     await this.parts.looker.attendOne(job)
-    return this.due(job)
+    return this.due(job, until)
   }
 
   private async letStart(job: string, earlyMs: number): Promise<void> {
@@ -83,11 +86,12 @@ export class Pokes {
     return next - now <= earlyMs ? next : now
   }
 
-  private async due(job: string): Promise<readonly Run[]> {
+  private async due(job: string, until: number): Promise<readonly Run[]> {
     const { aggregate, now } = await this.load(job)
     const live = aggregate.runs.filter(({ cause }) => cause === 'schedule' || cause === 'catch-up')
     const schedule = this.scheduleOf(aggregate)
-    const [latest] = schedule?.latest(schedule.cursorAt(now - YEAR_MS), now, 1) ?? []
+    const instant = Math.min(now, until)
+    const [latest] = schedule?.latest(schedule.cursorAt(instant - YEAR_MS), instant, 1) ?? []
     if (latest === undefined || latest.instant <= aggregate.header.anchor) return live
     const row = await this.lookups.occurrence(job, latest.key, SEARCHED)
     return row === null ? live : [row, ...live.filter(({ key }) => key !== row.key)]

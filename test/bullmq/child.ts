@@ -7,24 +7,23 @@ export interface ChildPlan {
   readonly prefix: string
   readonly fleet: string
   readonly label: string
-  /** The one moment at which the job is due. */
-  readonly at: string
   /** The handler goes on until its signal fires. */
   readonly holds: boolean
 }
 
 /** What it says when its handler is called. */
 export interface Said {
+  readonly key: string
   readonly attempt: number
 }
 
 /** A node of its own process that runs one job, which BullMQ pokes. */
 export async function main([text = '']: readonly string[]): Promise<void> {
-  const { url, prefix, fleet: name, label, at, holds } = JSON.parse(text) as ChildPlan
+  const { url, prefix, fleet: name, label, holds } = JSON.parse(text) as ChildPlan
   const say = (said: Said) => void process.stdout.write(`${JSON.stringify(said)}\n`)
-  const fleet = createFleet({ fleet: name, service: 'app', store: url, nodeLabel: label, lease: '1s', logger: false })
-  fleet.job('once', { at, attend: 'poke' }, async (run) => {
-    say({ attempt: run.attempt })
+  const fleet = createFleet({ fleet: name, service: 'app', store: url, nodeLabel: label, lease: '3s', logger: false })
+  fleet.job('often', { cron: '*/2 * * * * *', timeZone: 'UTC', attend: 'poke', overlap: 'wait' }, async (run) => {
+    say({ key: run.key, attempt: run.attempt })
     if (holds) await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
     return label
   })
