@@ -133,18 +133,8 @@ export const POLICY_KEYS = [
   'pokeGrace',
   'onOutage',
 ]
-export const JOB_KEYS = [
-  'id',
-  'cron',
-  'every',
-  'at',
-  'timeZone',
-  'dstGap',
-  ...POLICY_KEYS,
-  'resource',
-  'disabled',
-  'initialDelay',
-]
+const OWN_KEYS = ['id', 'cron', 'every', 'at', 'timeZone', 'dstGap', 'resource']
+export const JOB_KEYS = [...OWN_KEYS, ...POLICY_KEYS, 'disabled', 'initialDelay']
 
 /** A job's options with every default filled in. */
 export interface ResolvedJob {

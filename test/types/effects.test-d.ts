@@ -2,8 +2,10 @@ import Database from 'better-sqlite3'
 import { mysql2 } from 'fleetcron/effect/mysql2'
 import { pg } from 'fleetcron/effect/pg'
 import { sqlite } from 'fleetcron/effect/sqlite'
+import { typeorm } from 'fleetcron/effect/typeorm'
 import { createPool, type ResultSetHeader } from 'mysql2/promise'
 import { Pool } from 'pg'
+import { DataSource } from 'typeorm'
 
 const database = new Database(':memory:')
 const effects = sqlite(database, { prefix: 'shop/', retryFor: '5s' })
@@ -51,3 +53,11 @@ export const id: Promise<number> = mysql2(createPool('mysql://localhost')).once(
 pg(new Pool(), { isolationLevel: 'dirty' })
 // @ts-expect-error the pool of another library
 mysql2(new Pool())
+
+/** The transaction that surrounds the caller is of the library's own type. */
+const source = new DataSource({ type: 'postgres' })
+export const saved: Promise<{ id: number }> = typeorm(source, { ambient: () => source.manager }).once('key', (tx) =>
+  tx.save({ id: 1 }),
+)
+// @ts-expect-error not the library's transaction
+typeorm(source, { ambient: () => 'a transaction' })

@@ -1,9 +1,12 @@
+import { fencedFetch, fencingHeaders } from 'fleetcron'
 import {
   Cron,
   type CronOptions,
+  Fenced,
   FleetModule,
   InjectFleet,
   Interval,
+  ReceivedFence,
   Run,
   runFleetJob,
   ScheduleModule,
@@ -128,3 +131,21 @@ export const terms: CronOptions = { catchUp: { policy: 'each', within: '7d' } }
 /** `Run` is a value too, for decorated methods under `emitDecoratorMetadata`. */
 export const value: abstract new () => Run = Run
 export { Invoices, Scopes }
+
+/** A receiver: the fence of its request makes effects through the receiver's own transaction. */
+export class Orders {
+  @Fenced({ resources: ['billing/billing:stock'] })
+  order(@ReceivedFence() fence: ReceivedFence<{ insert(text: string): number }>): Promise<number> {
+    return fence.once('order:1', (tx) => tx.insert(fence.resource))
+  }
+
+  @Cron('0 0 * * *', { name: 'stock', resource: 'accounts/main' })
+  async send(run: Run): Promise<number> {
+    const response = await fencedFetch(run, 'https://stock.internal/orders', { method: 'POST' })
+    return response.status + fencingHeaders(run)['Fencing-Token'].length
+  }
+
+  // @ts-expect-error a timer on every node has no resource
+  @Cron('0 0 * * *', { scope: 'node', resource: 'accounts/main' })
+  timer(): void {}
+}
