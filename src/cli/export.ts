@@ -106,11 +106,16 @@ function fromLedger(all: readonly Aggregate[]): ExportedJob[] {
   return jobs.map(({ header: { job, name, service, anchor, pause }, definition }) => ({
     job,
     name,
-    called: isAlone ? name : `${service}-${name}`,
+    called: isAlone ? name : calledWith(service, name),
     definition,
     anchor,
     isSuspended: isPaused(pause),
   }))
+}
+
+/** `a-b` and `c` are not `a` and `b-c`: a dot is no part of such a name, which is told apart by its hash then. */
+function calledWith(service: string, name: string): string {
+  return `${service}${service.includes('-') ? '.' : '-'}${name}`
 }
 
 /** A pause that ends by itself is the ledger's own business. */

@@ -227,6 +227,11 @@ describe('fleetcron export kubernetes', () => {
     await ledger.job('stock:counted', { head: { anchor }, definition: stored(every) })
     const two = JSON.parse((await command.run(args)).out).items as Manifest[]
     expect(two.map(({ metadata }) => metadata.name)).toEqual(['billing-counted', 'billing-paused', 'stock-counted'])
+    const cron = stored({ schedule: { cron: '0 1 * * *', timeZone: 'UTC', dstGap: 'next' } })
+    await ledger.job('stock:take-it', { definition: cron })
+    await ledger.job('stock-take:it', { definition: cron })
+    const three = JSON.parse((await command.run(args)).out).items as Manifest[]
+    expect(new Set(three.map(({ metadata }) => metadata.name)).size).toBe(5)
   })
 
   it.each([

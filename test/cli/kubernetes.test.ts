@@ -99,6 +99,22 @@ describe('an expression for Kubernetes', () => {
   })
 })
 
+describe('a time zone for Kubernetes', () => {
+  it.each([
+    ['Europe/Helsinki', 'Europe/Helsinki'],
+    ['europe/helsinki', 'Europe/Helsinki'],
+    ['AMERICA/NEW_YORK', 'America/New_York'],
+    ['us/pacific', 'America/Los_Angeles'],
+    ['US/Pacific', 'US/Pacific'],
+    ['etc/gmt+3', 'Etc/GMT+3'],
+    ['utc', 'Etc/UTC'],
+    ['+02:00', 'Etc/GMT-2'],
+  ])('%s is %s, as its file is called', (timeZone, name) => {
+    const spec = scheduleSpec({ cron: '0 12 * * *', timeZone })
+    expect(timingOf(spec, null, Date.UTC(2026, 10, 29), MINUTE)).toMatchObject({ timeZone: name })
+  })
+})
+
 describe('names and texts', () => {
   it('names are valid, unique, and do not depend on other jobs', () => {
     const names = [

@@ -66,10 +66,20 @@ function list(one: number, step: number, size: number): string {
 function zoneOf(timeZone: string): string | null {
   if (timeZone === 'UTC') return 'Etc/UTC'
   const [, sign, hours = '', minutes] = /^([+-])(\d\d):(\d\d)$/.exec(timeZone) ?? []
-  if (sign === undefined) return timeZone
+  if (sign === undefined) return spelt(timeZone)
   const most = sign === '+' ? 14 : 12
   if (minutes !== '00' || Number(hours) > most) return null
   return Number(hours) === 0 ? 'Etc/UTC' : `Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}`
+}
+
+/** Kubernetes looks for a file of that name: `europe/helsinki` is none. */
+function spelt(timeZone: string): string {
+  const isSame = (one: string) => one.toLowerCase() === timeZone.toLowerCase()
+  const known = Intl.supportedValuesOf('timeZone').find(isSame)
+  if (known !== undefined) return known
+  const resolved = new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
+  // An older name of a zone is kept, unless nobody can tell how it is spelt.
+  return isSame(resolved) || timeZone === timeZone.toLowerCase() ? resolved : timeZone
 }
 
 /** Kubernetes leaves out a time that the clocks leave out; fleetcron does the work after the gap, where nobody said otherwise. */
