@@ -12,9 +12,12 @@ export function dueView({ job, runs, next }: Due) {
   return { job, runs: runs.map(runView), next: iso(next?.getTime() ?? null) }
 }
 
-/** A line for each run; one that says when to come again where there is none. */
+/** A line for each run; one that says when to come again where nothing was left to do here. */
 export function dueText({ runs, here, next, pause }: Due): string {
-  if (runs.length > 0) return runs.map((run) => `${line(run, here)}\n`).join('')
+  if (runs.length > 0) {
+    const again = here.size > 0 || next === null ? '' : `nothing else is due; next: ${toSecond(next.getTime())}\n`
+    return runs.map((run) => `${line(run, here)}\n`).join('') + again
+  }
   if (pause !== null) {
     const why = pause.why === null ? '' : `: ${oneLine(pause.why)}`
     return `nothing is due; paused by ${oneLine(pause.by)}${why}\n`
