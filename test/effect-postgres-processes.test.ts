@@ -1,5 +1,17 @@
+import { join } from 'node:path'
 import { PostgresBusiness } from './effect/postgres-business.js'
 import { stoppedSuite } from './effect/stopped-suite.js'
+import { stoppedInside } from './process/faults.js'
 import { sharedServer } from './servers/index.js'
 
-stoppedSuite('Postgres', async () => PostgresBusiness.make((await sharedServer('postgres')).url))
+const make = async () => PostgresBusiness.make((await sharedServer('postgres')).url)
+
+stoppedSuite('Postgres', make)
+stoppedInside({
+  ledger: (folder) => `sqlite:${join(folder, 'ledger.db')}`,
+  async business() {
+    const business = await make()
+    await business.rows('CREATE TABLE invoice (customer VARCHAR(20), date VARCHAR(20), node VARCHAR(20))')
+    return business
+  },
+})

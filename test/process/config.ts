@@ -19,6 +19,7 @@ export interface NodeConfig {
   readonly ledger: string
   /** Scenes that share a server do not share a ledger. */
   readonly fleet: string
+  /** A file of SQLite, or the URL of a server. */
   readonly business: string
   readonly leaseMs: number
   readonly customers: number

@@ -16,6 +16,14 @@ export interface Faults {
   /** Steps at which a node is killed, and at which it is stopped. */
   readonly killed: readonly Point[]
   readonly stopped: readonly Point[]
+  /** An empty business database on a server, with the table `invoice`. Default: a file of the scene's. */
+  readonly business?: () => Promise<SceneBusiness>
+}
+
+interface SceneBusiness {
+  readonly url: string
+  rows<Row>(sql: string): Promise<Row[]>
+  close(): Promise<void>
 }
 
 /**
@@ -65,7 +73,7 @@ function killing(faults: Faults): void {
         expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
         await end(next)
         expect(await ledger()).toMatchObject({ state: 'succeeded', token: started.token })
-        expect(invoices()).toEqual(oneEach())
+        expect(await invoices()).toEqual(oneEach())
       })
     })
 
@@ -80,7 +88,7 @@ function killing(faults: Faults): void {
           await end(next)
           expect(next.said.map((said) => said.event)).not.toContain('started')
           expect(await ledger()).toMatchObject({ state: 'succeeded', attempt: 1 })
-          expect(invoices()).toEqual(oneEach())
+          expect(await invoices()).toEqual(oneEach())
         })
       },
     )
@@ -103,7 +111,7 @@ function stopping(faults: Faults): void {
           await end(first)
           await end(next)
           expect(await ledger()).toMatchObject({ state: 'succeeded', token: started.token })
-          expect(invoices()).toEqual(oneEach())
+          expect(await invoices()).toEqual(oneEach())
         })
       },
     )
@@ -121,7 +129,7 @@ function stopping(faults: Faults): void {
           await end(first)
           await end(next)
           expect(await ledger()).toMatchObject({ state: 'succeeded', attempt: 2 })
-          expect(invoices()).toEqual(oneEach())
+          expect(await invoices()).toEqual(oneEach())
         })
       },
     )
@@ -136,8 +144,34 @@ function stopping(faults: Faults): void {
         await end(first)
         await end(next)
         expect(await ledger()).toMatchObject({ state: 'succeeded', attempt: 1 })
-        expect(invoices()).toEqual(oneEach())
+        expect(await invoices()).toEqual(oneEach())
       })
+    })
+  })
+}
+
+/** Stops nodes inside a transaction of a business database that can cut them off. */
+export function stoppedInside(faults: Pick<Faults, 'ledger' | 'business'>): void {
+  beforeAll(async () => {
+    script = await bundle('node')
+  })
+  afterAll(() => rmSync(script, { force: true }))
+
+  test('SIGSTOP inside an effect: the server cuts the node off within the lease, and its late commit fails', async () => {
+    const scene = { ...faults, killed: [], stopped: [] }
+    await withScene(scene, 'inside-effect', 'SIGSTOP', async ({ first, second, ledger, invoices }) => {
+      const hit = await first.next('hit')
+      const next = second()
+      const started = await next.next('started')
+      expect(started.at - hit.at).toBeLessThan(TAKEN_OVER_MS)
+      expect(await next.next('settled')).toMatchObject({ outcome: 'succeeded', result: 'settled' })
+      first.signal('SIGCONT')
+      expect(await first.next('refused')).toMatchObject({ code: 'EFFECT_UNAVAILABLE', customer: 2 })
+      await first.next('session-lost')
+      await end(first)
+      await end(next)
+      expect(await ledger()).toMatchObject({ state: 'succeeded', attempt: 2, token: started.token })
+      expect(await invoices()).toEqual(oneEach())
     })
   })
 }
@@ -172,7 +206,7 @@ interface Scene {
   /** Starts the successor. */
   readonly second: () => Child
   readonly ledger: () => Promise<Run>
-  readonly invoices: () => unknown[]
+  readonly invoices: () => Promise<unknown[]>
 }
 
 async function withScene(
@@ -184,8 +218,8 @@ async function withScene(
   const folder = mkdtempSync(join(tmpdir(), 'fleetcron-'))
   const fleet = `process-test-${randomUUID().slice(0, 8)}`
   const ledger = await faults.ledger(folder)
-  const business = join(folder, 'business.db')
-  const shared = { ledger, fleet, business, leaseMs: LEASE_MS, customers: CUSTOMERS }
+  const business = faults.business ? await faults.business() : inFile(join(folder, 'business.db'))
+  const shared = { ledger, fleet, business: business.url, leaseMs: LEASE_MS, customers: CUSTOMERS }
   const children: Child[] = []
   const load = (config: NodeConfig): Child => {
     const child = new Child(script, config)
@@ -206,14 +240,19 @@ async function withScene(
       },
       ledger: () => onlyRun(ledger, fleet),
       invoices: () =>
-        query(business, 'SELECT customer, count(*) AS invoices FROM invoice GROUP BY customer ORDER BY customer'),
+        business
+          .rows<{ customer: string; invoices: unknown }>(COUNT)
+          .then((rows) => rows.map(({ customer, invoices }) => ({ customer, invoices: Number(invoices) }))),
     })
   } finally {
     for (const child of children) child.signal('SIGKILL')
     await Promise.all(children.map((child) => child.gone()))
+    await business.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+const COUNT = 'SELECT customer, count(*) AS invoices FROM invoice GROUP BY customer ORDER BY customer'
 
 /** The one run that there is. */
 async function onlyRun(url: string, fleet: string): Promise<Run> {
@@ -236,11 +275,17 @@ function oneEach(): unknown[] {
   return Array.from({ length: CUSTOMERS }, (_, index) => ({ customer: String(index + 1), invoices: 1 }))
 }
 
-function query<T>(path: string, sql: string): T[] {
-  const database = new Database(path, { readonly: true })
-  try {
-    return database.prepare(sql).all() as T[]
-  } finally {
-    database.close()
+function inFile(path: string): SceneBusiness {
+  return {
+    url: path,
+    async rows<Row>(sql: string) {
+      const database = new Database(path, { readonly: true })
+      try {
+        return database.prepare(sql).all() as Row[]
+      } finally {
+        database.close()
+      }
+    },
+    async close() {},
   }
 }

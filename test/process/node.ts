@@ -1,9 +1,8 @@
 import { writeSync } from 'node:fs'
-import Database from 'better-sqlite3'
-import { sqlite } from '../../src/effect/sqlite/index.js'
 import { createFleet, type Run } from '../../src/index.js'
 import type { Store } from '../../src/store/port.js'
 import { resolveStore } from '../../src/store/resolve.js'
+import { openBusiness } from './business.js'
 import type { NodeConfig, Point } from './config.js'
 
 /**
@@ -54,10 +53,7 @@ function withPoints(store: Store): Store {
   })
 }
 
-const database = new Database(config.business)
-database.pragma('journal_mode = WAL')
-database.exec('CREATE TABLE IF NOT EXISTS invoice (customer TEXT, date TEXT, node TEXT)')
-const insert = database.prepare('INSERT INTO invoice (customer, date, node) VALUES (?, ?, ?)')
+const business = openBusiness(config.business)
 
 let isStopping = false
 
@@ -67,10 +63,11 @@ async function bill(run: Run): Promise<void> {
   hit('in-handler')
   for (let customer = 1; customer <= config.customers; customer++) {
     try {
-      await run.once(`invoice:${customer}:${run.date}`, () => {
-        insert.run(String(customer), run.date, config.name)
-        if (customer === 2) hit('inside-effect')
-      })
+      await run.once(`invoice:${customer}:${run.date}`, (tx) =>
+        business.bill(tx, [String(customer), run.date, config.name], () => {
+          if (customer === 2) hit('inside-effect')
+        }),
+      )
     } catch (error) {
       say('refused', { code: (error as { code?: string }).code ?? (error as Error).name, customer })
       throw error
@@ -88,7 +85,7 @@ async function stop(graceMs: number): Promise<void> {
   isStopping = true
   await fleet.stop({ grace: graceMs })
   say('stopped')
-  database.close()
+  await business.close()
   process.disconnect?.()
 }
 
@@ -97,7 +94,7 @@ const fleet = createFleet({
   fleet: config.fleet,
   service: 'billing',
   store,
-  effects: sqlite(database),
+  effects: business.effects,
   lease: config.leaseMs,
 })
 fleet.on('committed', ({ granted }) => granted.length > 0 && say('granted', { attempt: granted[0]?.attempt }))
