@@ -4,6 +4,7 @@ export type {
   Found,
   ProviderCall,
   Resolution,
+  ResolvedCall,
   UncertainEffect,
 } from './effect/call/face.js'
 export { createEffects } from './effect/effects.js'
@@ -16,6 +17,8 @@ export type {
   Effects,
   Kept,
   OnceOptions,
+  PrunedPage,
+  PrunePage,
   Register,
   TxOf,
 } from './effect/port.js'
