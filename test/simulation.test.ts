@@ -46,6 +46,8 @@ const FAULTS = [
   'asked backfill',
   'asked retry',
   'asked retire',
+  'poked',
+  'poke refused',
 ]
 
 /** As many as two cores manage in about two minutes; SIMULATION_SEEDS asks for more, at night for instance. */
