@@ -65,7 +65,8 @@ export function handlerOf(found: Callable, moduleRef: ModuleRef): (run: Run<neve
   // The method is looked up at each call, so that whatever wraps it by then takes part.
   const call = (target: unknown, run: Run<never>) =>
     (target as Record<string | symbol, (run: Run<never>) => unknown>)[declaration.method]?.(run)
-  if (isStatic) return (run) => call(instance, run)
+  // What is there of a transient provider was never constructed: each who asks is given one of his own.
+  if (isStatic && !wrapper.isTransient) return (run) => call(instance, run)
   return async (run) => {
     const contextId = ContextIdFactory.create()
     moduleRef.registerRequestByContextId(run, contextId)

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { Injectable, Module, type ModuleMetadata } from '@nestjs/common'
+import { Injectable, Module, type ModuleMetadata, Scope } from '@nestjs/common'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Cron, FleetModule, Interval, SchedulerRegistry } from '../../src/nest/index.js'
 import { fleetOf, Lines, NEVER, OPTIONS, resultOf, startApplication } from './stand.js'
@@ -112,5 +112,21 @@ describe('F69 two schedule decorators on one method', () => {
   it('are both active without a fleet, where nobody needs a name', async () => {
     const registry = (await start({ providers: [Nameless] }, {})).get(SchedulerRegistry)
     expect([registry.getCronJobs().size, registry.getIntervals().length]).toEqual([1, 1])
+  })
+})
+
+describe('a provider of which each who asks has one of his own', () => {
+  it.each([Scope.TRANSIENT, Scope.REQUEST])('is made for the run, constructor and all (scope %i)', async (scope) => {
+    @Injectable({ scope })
+    class Counting {
+      private readonly words = ['made']
+      @Cron(NEVER, { name: 'count' })
+      run() {
+        this.words.push('called')
+        return this.words
+      }
+    }
+    await start({ providers: [Counting] })
+    for (const _ of [1, 2]) expect(await resultOf(fleetOf(app as App), 'count')).toEqual(['made', 'called'])
   })
 })
