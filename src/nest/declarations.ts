@@ -1,3 +1,4 @@
+import { FleetcronError } from '../errors.js'
 import type { AnyJobOptions } from './job-words.js'
 
 /** What the first argument of a decorator says. A luxon `DateTime` is known by its `toJSDate`. */
@@ -34,7 +35,13 @@ function book(): Book {
   return shared[BOOK]
 }
 
+/** @throws FleetcronError `OPTION_INVALID` for a static method: no provider has it, so nothing would ever call it */
 export function declare(prototype: object, declaration: Declaration): void {
+  if (typeof prototype === 'function') {
+    const place = `${prototype.name}.${String(declaration.method)}`
+    const message = `${place} is static: jobs are methods of providers, and nothing would call it. Leave static out.`
+    throw new FleetcronError('OPTION_INVALID', message)
+  }
   const known = book().get(prototype) ?? []
   // Decorators of one method are applied from the last line up; people read them down.
   book().set(prototype, [declaration, ...known])

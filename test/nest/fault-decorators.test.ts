@@ -130,3 +130,17 @@ describe('a provider of which each who asks has one of his own', () => {
     for (const _ of [1, 2]) expect(await resultOf(fleetOf(app as App), 'count')).toEqual(['made', 'called'])
   })
 })
+
+describe('a decorator on a static method', () => {
+  it('is refused where it stands, since nothing would call it', () => {
+    const write = () => {
+      class Reports {
+        @Cron(NEVER, { name: 'lost' })
+        static send() {}
+        find() {}
+      }
+      return Reports
+    }
+    expect(write).toThrow(/Reports\.send is static.*nothing would call it/)
+  })
+})
