@@ -33,6 +33,8 @@ export async function prepareEffects(
       const raised = await within(clock, TRY_MS, effects.raise(resource, token))
       return raised.raised ? null : { kind: 'refused-by-fence', token: raised.token, called: false }
     } catch (error) {
+      // A database that was wiped or restored has lost the tables as well.
+      ensured.forget()
       const { message } = describeError(error)
       const why = `the business database is away: ${message}`
       if (signal.aborted || clock.monotonic() >= giveUpAt) return { kind: 'handed-back', why, called: false }
@@ -77,6 +79,11 @@ export class EffectTables {
       throw error
     })
     return this.made
+  }
+
+  /** They are looked for again by whoever needs them next. */
+  forget(): void {
+    this.made = null
   }
 }
 

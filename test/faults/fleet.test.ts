@@ -1,4 +1,7 @@
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import type { Effects } from '../../src/effect/port.js'
+import { sqlite } from '../../src/effect/sqlite/index.js'
 import type { Run } from '../../src/fleet/run.js'
 import type { Store } from '../../src/store/port.js'
 import { count, FleetWorld, job, lasting, type TestNode } from '../fleet/world.js'
@@ -105,6 +108,24 @@ describe('F55 a store that was away for ten seconds', () => {
     const [run] = await world.runs('it')
     expect(run).toMatchObject({ key: '2026-11-29T12:04Z', state: 'succeeded' })
     expect((run?.startedAt ?? 0) - Date.parse('2026-11-29T12:04:00Z')).toBeLessThan(100)
+  })
+})
+
+describe('a business database that was wiped', () => {
+  test('has its tables again at the next run, without a restart', async () => {
+    const world = new FleetWorld()
+    const database = new Database(':memory:')
+    const effects = sqlite(database) as unknown as Effects
+    const made: string[] = []
+    const handler = (run: Run<never>) => run.once(`k ${run.key}`, () => void made.push(run.key))
+    const a = world.node('a', [job('it', handler)], { effects })
+    await world.started(a)
+    await world.until(60_000)
+    database.exec('DROP TABLE fleetcron_effect; DROP TABLE fleetcron_fence')
+    await world.until(3 * MINUTE)
+    expect(await world.rows('it')).toEqual(['12:01Z succeeded/1', '12:02Z succeeded/1', '12:03Z succeeded/1'])
+    expect(made.length).toBe(3)
+    expect(database.prepare('SELECT count(*) FROM fleetcron_effect').pluck().get()).toBe(2)
   })
 })
 
