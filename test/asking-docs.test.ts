@@ -30,13 +30,15 @@ function members(file: string, type: string): string[] {
   return names
 }
 
-/** The texts of a union that is the type of a member. */
-function unionOf(file: string, type: string, member: string): string[] {
+/** The texts of a union that is the type of a member, or, without one, that the type stands for. */
+function unionOf(file: string, type: string, member?: string): string[] {
   const found: string[] = []
   parse({ path: file, text: readFileSync(join(root, file), 'utf8') }).walk((node, parents) => {
     if (node.type !== 'Literal' || typeof node.value !== 'string') return
     const isIn = parents.some(({ id }) => isNode(id) && id.name === type)
-    const isOf = parents.some((one) => one.type === 'TSPropertySignature' && (one.key as Node).name === member)
+    const isOf =
+      member === undefined ||
+      parents.some((one) => one.type === 'TSPropertySignature' && (one.key as Node).name === member)
     if (isIn && isOf) found.push(node.value)
   })
   return found
@@ -45,7 +47,10 @@ function unionOf(file: string, type: string, member: string): string[] {
 describe('the page about asking', () => {
   it.each([
     ['## Events', members('src/fleet/events.ts', 'FleetEvents')],
-    ['### What the history has', unionOf('src/ledger/types.ts', 'LedgerEvent', 'kind')],
+    [
+      '### What the history has',
+      [...unionOf('src/ledger/types.ts', 'LedgerEvent', 'kind'), ...unionOf('src/ledger/types.ts', 'Asked')],
+    ],
     ['## Health', members('src/fleet/health.ts', 'Health')],
   ])('has under %s what the source has, and nothing else', (heading, expected) => {
     expect(expected.length).toBeGreaterThan(5)
