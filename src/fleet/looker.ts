@@ -100,25 +100,25 @@ export class Looker {
     this.nap.wake()
   }
 
-  /**
-   * A run went back to the queue for a while. Where it was asked to stop just before, it is ended now rather than when it would
-   * begin again: until then it would keep its place.
-   */
+  /** A run went back to the queue. If it was asked to stop just before, it is ended now: until it begins again it keeps its place. */
   async endIfStopped(job: string): Promise<void> {
     await this.attendOne(job, ({ runs }) => runs.some((run) => run.stop && run.state === 'queued'))
   }
 
-  /** Decides about one job at once, if it is one that is wanted. Where that fails, it is looked at when it is due. */
+  /** Decides about one job at once. The session is renewed first: it has to be believed in, and one that holds nothing seldom is. */
   async attendOne(job: string, isWanted: (found: Aggregate) => boolean = () => true): Promise<void> {
-    const { sessions, link, facts } = this.parts
+    const { sessions, link, facts, stopping } = this.parts
     const session = sessions.current
-    if (!facts.attends || !session.introduced) return
+    if (!facts.attends || !session.introduced || stopping.aborted) return
     try {
       const { reply } = await link.call('load', facts.leaseMs / 2, (store) => store.load({ jobs: [job] }))
       const jobs = [...reply.jobs.values()].filter(isWanted)
-      if (jobs.length > 0) await this.decider.page(session, { now: reply.now, jobs, unreadable: [], ended: new Map() })
+      if (jobs.length === 0) return
+      const { reply: heard, sent } = await this.attend(session, { limit: 0 })
+      if (!heard.alive || !sessions.accept(session, sent) || stopping.aborted) return
+      if (await this.decider.page(session, { now: reply.now, jobs, unreadable: [], ended: new Map() })) this.request()
     } catch {
-      // The loop looks at it when it is due.
+      // It is looked at when it is due.
     }
   }
 
