@@ -28,6 +28,7 @@ export function addMigrate(program: Command, context: CommandContext): void {
     .command('migrate')
     .description("make or upgrade a ledger's schema, or the tables of effects; or print the SQL, or verify")
   withStore(command)
+    .option('-F, --fleet <name>', 'makes no difference: a schema is that of all fleets')
     .option('--effects <url>', 'the tables of effects in this business database, instead of a ledger')
     .option('--print', 'print the SQL of what is missing (of effects: all of it), and change nothing')
     .option('--verify', 'say what is missing, and change nothing; exit code 1 where something is')

@@ -142,7 +142,7 @@ function table(app: string, business: string): Readonly<Record<string, Given>> {
       text: /GRAVE|note/,
     },
     migrate: {
-      args: ['--store', ledger.url],
+      args: ['--store', ledger.url, '--fleet', FLEET],
       answer: { from: expect.any(Number), to: expect.any(Number) },
       text: /nothing to do/,
     },
