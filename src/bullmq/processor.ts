@@ -26,7 +26,12 @@ export async function takePoke(
   token: string | undefined,
   ending: AbortSignal,
 ): Promise<BullmqOutcome> {
-  const { job: id } = job.data
+  const { job: id, fleet: whose } = job.data
+  // Another fleet's ledger has it; that fleet starts it by itself.
+  if (whose !== undefined && whose !== fleet.name) {
+    const what = `This poke is for fleet '${whose}', and fleet '${fleet.name}' took it`
+    throw new UnrecoverableError(`${what}: give each fleet a queue of its own.`)
+  }
   const lines = new Lines(fleet, id)
   try {
     const run = await untilAborted(ended(fleet, job, lines), ending)
