@@ -49,19 +49,21 @@ const SHORT_REST_MS = 50
  * service, page by page. Two nodes that both take themselves for the one do no harm.
  */
 export class KeyRetention {
+  private readonly isOff: boolean
   private dueAt: number
   private walking = false
 
   constructor(private readonly parts: Parts) {
-    const { clock } = parts.facts
-    this.dueAt = clock.monotonic() + FIRST_MS + clock.random() * (HOUR_MS - FIRST_MS)
+    const { clock, effects } = parts.facts
+    this.isOff = (effects?.keptMs ?? null) === null
+    // Chance is asked for where it is needed: nodes without this replay as they did before there was any.
+    this.dueAt = this.isOff ? 0 : clock.monotonic() + FIRST_MS + clock.random() * (HOUR_MS - FIRST_MS)
   }
 
   /** What a beat said of the nodes; a walk begins here when one is due. */
   saw(nodes: readonly NodeSummary[], now: number): void {
-    const { id, clock, effects, attends, service } = this.parts.facts
-    const keptMs = effects?.keptMs ?? null
-    if (this.walking || keptMs === null || !attends || clock.monotonic() < this.dueAt) return
+    const { id, clock, attends, service } = this.parts.facts
+    if (this.isOff || this.walking || !attends || clock.monotonic() < this.dueAt) return
     this.dueAt = clock.monotonic() + HOUR_MS
     const likeMine = nodes.filter((node) => node.attends && node.services.includes(service))
     if (isFirst('keys', id, likeMine, now)) void this.walk()
