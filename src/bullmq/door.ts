@@ -3,6 +3,7 @@ import type { Fleet } from '../fleet/fleet.js'
 import { Log } from '../fleet/log.js'
 import type { JobView } from '../fleet/lookups.js'
 import { stderrLine } from '../fleet/system-clock.js'
+import { endsWith } from './connection.js'
 import { type BullmqDoorOptions, type ResolvedDoor, resolveDoor } from './options.js'
 import { takePoke } from './processor.js'
 import { nextPoke } from './repeat.js'
@@ -39,6 +40,13 @@ export interface BullmqDoor {
 export function bullmqDoor(fleet: Fleet, options: BullmqDoorOptions): BullmqDoor {
   return new Door(fleet, options)
 }
+
+/** A Redis that is away must not keep a process from ending. */
+const CLOSE_MS = 5_000
+const ASK_MS = 1_000
+
+/** After a worker's call that failed; a process that ends waits for that too. */
+const RUN_RETRY_MS = 1_000
 
 /** After a comparison that failed. */
 const RETRY_MS = 5_000
@@ -133,13 +141,14 @@ class Door implements BullmqDoor {
     try {
       const service = fleet.health()?.service ?? ''
       const jobs = (await fleet.jobs({ service })).filter(({ attend, schedule }) => attend === 'poke' && schedule)
-      const byQueue = new Map<string, JobView[]>([...this.places.keys()].map((name) => [name, []]))
+      const byQueue = new Map<string, JobView[]>([...options.queues, ...this.places.keys()].map((name) => [name, []]))
       for (const job of jobs) {
         const name = options.queueOf(job)
         byQueue.set(name, [...(byQueue.get(name) ?? []), job])
       }
       const owner = { fleet: fleet.name, service }
       for (const [name, held] of byQueue) {
+        if (this.ending.signal.aborted) return false
         const { queue } = this.place(name)
         await compare(queue, owner, held, options.keep, this.log)
         await limit(queue, held)
@@ -157,7 +166,8 @@ class Door implements BullmqDoor {
   private place(name: string): Place {
     const known = this.places.get(name)
     if (known !== undefined) return known
-    const { connection, prefix, concurrency, lockMs } = this.options
+    const { prefix, concurrency, lockMs } = this.options
+    const connection = endsWith(this.options.connection, this.ending.signal)
     const settings = { repeatStrategy: nextPoke }
     const queue = new Queue<Poke>(name, { connection, prefix, settings })
     queue.on('error', (error) => this.failed(name, error))
@@ -170,6 +180,7 @@ class Door implements BullmqDoor {
         concurrency,
         lockDuration: lockMs,
         stalledInterval: lockMs,
+        runRetryDelay: RUN_RETRY_MS,
         // To be given to another worker again and again is harmless: the ledger has the answer.
         maxStalledCount: 1_000,
       })
@@ -192,8 +203,35 @@ class Door implements BullmqDoor {
     this.open()
     for (const off of this.offs) off()
     if (this.timer !== null) clearTimeout(this.timer)
-    await Promise.allSettled([...this.places.values()].flatMap(({ queue, worker }) => [worker?.close(), queue.close()]))
+    const places = [...this.places.values()]
+    const [first] = places
+    if (first === undefined) return
+    // A worker that is closed in good order waits for a Redis that is away, for ever: whether it is there is asked first.
+    if (await settledWithin(ASK_MS, first.queue.getGlobalConcurrency())) {
+      const closed = places.flatMap(({ queue, worker }) => [worker?.close(), queue.close()])
+      if (await settledWithin(CLOSE_MS, Promise.allSettled(closed))) return
+    }
+    this.log.warn(
+      'BullMQ’s Redis does not answer: what this node had in hand is given to another when its lock runs out',
+    )
+    const left = places.flatMap(({ queue, worker }) => [worker?.close(true), queue.close(), queue.disconnect()])
+    await settledWithin(ASK_MS, Promise.allSettled(left))
   }
+}
+
+/** False: it failed, or took longer. */
+async function settledWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  const done = work.then(
+    () => true,
+    () => false,
+  )
+  const isDone = await Promise.race([done, late])
+  clearTimeout(timer)
+  return isDone
 }
 
 /** Where a queue holds one job, BullMQ need not hand out more of its pokes than the ledger lets run. */

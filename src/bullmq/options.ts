@@ -32,6 +32,8 @@ export interface ResolvedDoor {
   readonly connection: ConnectionOptions
   readonly prefix: string
   readonly queueOf: (job: JobView) => string
+  /** Queues that are looked at also where no job belongs there any more. */
+  readonly queues: readonly string[]
   readonly concurrency: number
   readonly keep: number
   readonly lockMs: number
@@ -62,6 +64,7 @@ export function resolveDoor(fleet: string, input: BullmqDoorOptions, stderr: Log
   return {
     connection,
     prefix: prefix === undefined ? DOOR_DEFAULTS.prefix : textOf(what('prefix'), prefix, 100),
+    queues: typeof queue === 'function' ? [] : [queueName(queue)],
     queueOf: typeof queue === 'function' ? (job) => queueName(queue(job)) : () => queueName(queue),
     concurrency:
       concurrency === undefined ? DOOR_DEFAULTS.concurrency : wholeNumber(what('concurrency'), concurrency, 1, 10_000),
