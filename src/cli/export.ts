@@ -41,7 +41,7 @@ export function addExport(program: Command, { terminal, failed }: CommandContext
     .option('--app <module>', 'a module that exports the fleet; its path is that in the image too')
     .option('--command <words>', 'what starts the process, before the job’s name (default: npx fleetcron run)')
     .requiredOption('--image <image>', 'the image of the container')
-    .option('--namespace <name>', 'the namespace of the objects')
+    .option('--namespace <name>', 'the namespace of the objects', namespaceOf)
     .option('--env-from <source>', 'secret/<name> or configmap/<name>, as often as needed', envSources, [])
     .option(
       '--job <name>',
@@ -172,6 +172,12 @@ function envSources(text: string, all: readonly EnvSource[]): EnvSource[] {
     )
   }
   return [...all, { kind: kind.toLowerCase() === 'secret' ? 'secret' : 'configMap', name }]
+}
+
+function namespaceOf(text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text
+  const message = `--namespace '${text}' is none that Kubernetes knows: write up to 63 of a-z, 0-9 and hyphens.`
+  throw new FleetcronError('OPTION_INVALID', message)
 }
 
 function checked(option: string): (text: string) => string {

@@ -239,6 +239,7 @@ describe('fleetcron export kubernetes', () => {
     [['--job', 'nobody'], "There is no job 'nobody' to export"],
     [['--env-from', 'app'], "--env-from 'app' is not understood"],
     [['--early', 'soon'], 'is not a duration'],
+    [['--namespace', 'Our Jobs'], "--namespace 'Our Jobs' is none that Kubernetes knows"],
     [['--app', 'missing.js'], 'The module missing.js cannot be loaded'],
   ])('%j ends with 2 and prints nothing', async (args, message) => {
     const { code, err, manifests } = await exported(...args)
