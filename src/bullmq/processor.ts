@@ -63,10 +63,20 @@ async function ended(fleet: Fleet, job: Job<Poke>, lines: Lines): Promise<Run | 
   return fleet.finished(run)
 }
 
-/** Which occurrence a scheduler's job stands for: BullMQ ends its id with the instant. A job that somebody added has none. */
-function dueAt({ id = '', repeatJobKey }: Job<Poke>): Date | null {
+interface Repeated {
+  readonly every?: number
+  readonly offset?: number | null
+}
+
+/**
+ * Which occurrence a scheduler's job stands for: BullMQ ends its id with the instant, earlier versions with a period's beginning. A
+ * job that somebody added stands for none.
+ */
+function dueAt({ id = '', repeatJobKey, opts }: Job<Poke>): Date | null {
   const millis = repeatJobKey === undefined ? Number.NaN : Number(id.slice(id.lastIndexOf(':') + 1))
-  return Number.isSafeInteger(millis) ? new Date(millis) : null
+  const { every, offset } = (opts as { readonly repeat?: Repeated }).repeat ?? {}
+  const isInstant = every === undefined || (millis - (offset ?? 0)) % every === 0
+  return Number.isSafeInteger(millis) && isInstant ? new Date(millis) : null
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
