@@ -43,7 +43,7 @@ export class Books {
   readonly provider: string
   readonly #round: Database.Database
 
-  constructor(folder: string, units: readonly Unit[]) {
+  constructor(folder: string) {
     const round = join(folder, 'round.db')
     this.business = join(folder, 'business.db')
     this.provider = join(folder, 'provider.db')
@@ -52,10 +52,17 @@ export class Books {
     this.#round = new Database(round)
     this.#round.exec(`CREATE TABLE unit (key TEXT PRIMARY KEY, kind TEXT NOT NULL, point TEXT NOT NULL, killed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE listed (key TEXT PRIMARY KEY)`)
-    const insert = this.#round.prepare('INSERT INTO unit (key, kind, point) VALUES (?, ?, ?)')
+  }
+
+  plan(units: readonly Unit[]): void {
+    const insert = this.#round.prepare('INSERT OR IGNORE INTO unit (key, kind, point) VALUES (?, ?, ?)')
     this.#round.transaction(() => {
       for (const { key, kind, point } of units) insert.run(key, kind, point)
     })()
+  }
+
+  get kills(): number {
+    return this.#round.prepare('SELECT coalesce(sum(killed), 0) FROM unit').pluck().get() as number
   }
 
   killed({ key }: Unit): void {

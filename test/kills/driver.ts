@@ -17,32 +17,44 @@ export interface KillRound {
 
 /** Kills one process for each unit, at its point, and lets the next one go on; then counts what is in the books. */
 export async function playRound({ kills, folder, database, script }: KillRound): Promise<KillResult> {
-  const units = unitsOf(kills)
-  const books = new Books(folder, units)
+  const books = new Books(folder)
   const where = database ?? books.business
   const business = await openBusiness(where)
+  let units: readonly Unit[] = []
   let going: Going | null = null
   let dying: Unit | null = null
   // By the charge alone: it may be heard of before the line in which its sender says what it does.
-  const toKill = new Set(units.filter(({ point }) => point === 'provider-committed').map(({ key }) => key))
+  const struck = new Set<string>()
   const charged = (reference: string) => {
-    if (toKill.delete(reference)) going?.kill()
+    const isToDie = units.some(({ key, point }) => key === reference && point === 'provider-committed')
+    if (!isToDie || struck.has(reference)) return
+    struck.add(reference)
+    going?.kill()
   }
   const provider = await Provider.start({ file: books.provider, keepMs: 3_600_000, charged })
-  const spares = new Spares(script, { database: where, provider: provider.url, kills })
+  const spares = new Spares(script, { database: where, provider: provider.url })
   try {
     await prepare(business)
     let from = 0
-    for (let token = 1; ; token++) {
-      going = spares.go({ from, token }, (line) => {
+    // On a busy machine a process may give up a request before it reaches its point: others are killed in its stead.
+    for (let token = 1, finishes = false; ; token++) {
+      if (from === units.length) {
+        const left = kills - books.kills
+        if (left === 0) break
+        units = unitsOf(units.length + left)
+        books.plan(units)
+        finishes = false
+      }
+      going = spares.go({ from, count: units.length, finishes, token }, (line) => {
         const { unit, dies } = JSON.parse(line) as { unit: number; dies: boolean }
         from = unit
         dying = dies ? (units[unit] as Unit) : null
       })
       const [code, signal] = await going.ended
-      if (code === 0) break
-      if (signal !== 'SIGKILL' || dying === null) throw new Error(`a worker ended with ${signal ?? `code ${code}`}`)
-      books.killed(dying)
+      finishes = true
+      if (code === 0) from = units.length
+      else if (signal === 'SIGKILL' && dying !== null) books.killed(dying)
+      else throw new Error(`a worker ended with ${signal ?? `code ${code}`}`)
     }
     books.listed(await uncertainIn(business))
     if (database !== undefined) await books.copy(business.rows)

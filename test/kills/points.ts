@@ -37,13 +37,15 @@ export function unitsOf(kills: number): readonly Unit[] {
 export interface WorkerConfig {
   readonly database: string
   readonly provider: string
-  readonly kills: number
 }
 
 /** What a worker is told when its turn has come, as a line of JSON on its standard input. */
 export interface Turn {
-  /** The unit that the process before was killed in: finished first. */
+  /** The first unit of this process, and how many there are. */
   readonly from: number
+  readonly count: number
+  /** Whether the process before was killed in the first one: it is finished, and nobody is killed in it again. */
+  readonly finishes: boolean
   /** Grows from process to process, as an attempt's does. */
   readonly token: number
 }

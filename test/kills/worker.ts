@@ -32,7 +32,6 @@ const CLOCK: EffectClock = {
  */
 export async function main([json = '']: readonly string[]): Promise<void> {
   const config = JSON.parse(json) as WorkerConfig
-  const units = unitsOf(config.kills)
   const business = await openBusiness(config.database)
   const hooks = { point: '', transactions: 0 }
   const reach = (point: string) => {
@@ -40,6 +39,7 @@ export async function main([json = '']: readonly string[]): Promise<void> {
   }
   const effects = createEffects(withHooks(business.adapter, hooks, reach), { clock: CLOCK })
   const turn = await turnCame()
+  const units = unitsOf(turn.count)
   await effects.raise('kills/job', turn.token)
   const run = effects.bind({
     fleet: 'kills',
@@ -54,7 +54,7 @@ export async function main([json = '']: readonly string[]): Promise<void> {
   })
   for (let i = turn.from; i < units.length; i++) {
     const unit = units[i] as Unit
-    hooks.point = i === turn.from && turn.token > 1 ? '' : unit.point
+    hooks.point = i === turn.from && turn.finishes ? '' : unit.point
     hooks.transactions = 0
     process.stdout.write(`${JSON.stringify({ unit: i, dies: hooks.point !== '' })}\n`)
     if (unit.kind === 'once') {
