@@ -61,13 +61,16 @@ export type AnyJobOptions = NestWords &
     readonly key?: string
   }
 
-/** A job's part of the module's options: what configuration says wins over the decorator. */
+/**
+ * A job's part of the module's options: what configuration says wins over the decorator. Types let a `cron` pass whose variable may not
+ * be set; the start refuses one that is not.
+ */
 export type JobOverride = JobPolicies & {
   readonly timeZone?: string
   /** False: this node does not host the job. */
   readonly enabled?: boolean
 } & (
-    | { readonly cron?: string; readonly every?: never; readonly at?: never }
+    | { readonly cron?: string | undefined; readonly every?: never; readonly at?: never }
     | { readonly cron?: never; readonly every: Duration; readonly at?: never }
     | { readonly cron?: never; readonly every?: never; readonly at: string | Date }
   )

@@ -3,6 +3,7 @@ import { JOB_KEYS, POLICY_KEYS } from '../fleet/job-options.js'
 import { optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 import type { Timing } from './declarations.js'
 import type { Found } from './explorer.js'
+import type { JobOverride } from './job-words.js'
 import { nameOf } from './names.js'
 
 /** A schedule is the decorator's first argument. */
@@ -61,8 +62,15 @@ function isTiming(timing: Timing): boolean {
   return typeof (cronTime as { toJSDate?: unknown } | undefined)?.toJSDate === 'function'
 }
 
-/** @throws FleetcronError `OPTION_INVALID` for a word in the module's `jobs` that nobody knows */
-export function checkOverride(name: string, override: object): void {
+/** @throws FleetcronError `OPTION_INVALID` for a word in the module's `jobs` that nobody knows, and for a schedule that is not there */
+export function checkOverride(name: string, override: JobOverride): void {
   const foreign = { ...FOREIGN_KEYS, disabled: '`enabled`, with the opposite value' }
   refuseUnknown(`jobs: '${name}'`, override, OVERRIDE_KEYS, foreign)
+  // On every node the decorator's own schedule would come back unseen.
+  const missing = SCHEDULE_KEYS.find((key) => key in override)
+  if (missing === undefined || (override.cron ?? override.every ?? override.at) !== undefined) return
+  throw optionInvalid(
+    `jobs: '${name}': ${missing}`,
+    "it is there and undefined. Set what it is read from, or leave it out for the decorator's own schedule.",
+  )
 }

@@ -166,6 +166,17 @@ describe('jobs in the options', () => {
     })
   })
 
+  it.each([
+    ['in a fleet', OPTIONS],
+    ['where every process runs every job', {}],
+  ])('are refused %s with a schedule that is there and undefined', async (_, options) => {
+    const starting = start([Invoices], { ...options, jobs: { 'daily-invoices': { cron: undefined } } })
+    await expect(starting).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining("jobs: 'daily-invoices': cron: it is there and undefined"),
+    })
+  })
+
   it('move a timer of this node too', async () => {
     await start([Invoices], { jobs: { 'daily-invoices': { cron: '0 0 3 * * *', enabled: false } } })
     const job = app?.get(SchedulerRegistry).getCronJob('daily-invoices')

@@ -111,6 +111,7 @@ FleetModule.forRoot({
   shutdown: 'sigterm',
   jobs: { daily: { cron: '0 3 * * *', timeZone: 'UTC', overlap: 'merge', enabled: true } },
 })
+FleetModule.forRoot({ fleet: 'billing', store: 'memory:', jobs: { daily: { cron: process.env.INVOICE_CRON } } })
 // @ts-expect-error a job has one schedule
 FleetModule.forRoot({ fleet: 'billing', store: 'memory:', jobs: { daily: { cron: '0 3 * * *', every: '1h' } } })
 // @ts-expect-error without a fleet there is no lease
