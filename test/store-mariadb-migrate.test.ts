@@ -28,7 +28,7 @@ it('a ledger in MariaDB is made by command, with the prefix that is named', asyn
 it('what the command prints makes a ledger that needs nothing more', async () => {
   const url = `${server}?prefix=${place.prefix}`
   const looked = await resolveStore(url, 'f', { autoMigrate: false })
-  await expect(looked.open()).rejects.toThrow(/autoMigrate is off: run the SQL of fleetcron migrate --print/)
+  await expect(looked.open()).rejects.toThrow(/it is only verified here: run the SQL of fleetcron migrate --print/)
   await place.sql((await command.run(['migrate', '--print', '--store', url])).out)
   const store = await resolveStore(url, 'f', { autoMigrate: false })
   expect(await store.open()).toMatchObject({ kind: 'mysql' })

@@ -56,7 +56,7 @@ describe('the schema of a MySQL ledger', () => {
     await expect(store.open()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringMatching(
-        /has no schema yet, .* needs schema 1, and autoMigrate is off: run the SQL of fleetcron migrate --print\.$/,
+        /has no schema yet, .* needs schema 1, and it is only verified here: run the SQL of fleetcron migrate --print\.$/,
       ),
     })
     await place.sql(mysqlMigration(place.prefix))

@@ -28,7 +28,7 @@ it('a ledger in Postgres is made by command, in the schema that is named', async
 it('what the command prints makes a ledger that needs nothing more', async () => {
   const url = `${server}?schema=${place.schema}`
   const looked = await resolveStore(url, 'f', { autoMigrate: false })
-  await expect(looked.open()).rejects.toThrow(/autoMigrate is off: run the SQL of fleetcron migrate --print/)
+  await expect(looked.open()).rejects.toThrow(/it is only verified here: run the SQL of fleetcron migrate --print/)
   const { out } = await command.run(['migrate', '--print', '--store', url])
   expect(await place.sql(`SELECT FROM pg_namespace WHERE nspname = '${place.schema}'`)).toEqual([])
   await place.sql(out)

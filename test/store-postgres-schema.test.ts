@@ -84,7 +84,7 @@ describe('the schema of a Postgres ledger', () => {
     await expect(store.open()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
       message: expect.stringMatching(
-        /has no schema yet, .* needs schema 1, and autoMigrate is off: run the SQL of fleetcron migrate --print\.$/,
+        /has no schema yet, .* needs schema 1, and it is only verified here: run the SQL of fleetcron migrate --print\.$/,
       ),
     })
     expect(await place.sql(`SELECT FROM pg_namespace WHERE nspname = '${place.schema}'`)).toEqual([])

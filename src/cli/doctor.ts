@@ -8,6 +8,7 @@ import { examine, type Facts, type Finding } from './findings.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
 import { printJson, type Terminal } from './terminal.js'
 import { pokedRuns } from './unpoked.js'
+import { counted } from './views.js'
 
 const EXAMPLE = `
 Example:
@@ -106,7 +107,7 @@ function show(facts: Facts, findings: readonly Finding[], terminal: Terminal): v
   const { info, jobs, nodes, now } = facts
   const grave = findings.filter((each) => each.grave).length
   const live = nodes.filter(({ endedAt, seenAt }) => endedAt === null && now - seenAt <= 25_000).length
-  const counts = `${grave} grave, ${findings.length - grave} to know`
-  terminal.out(`${counts}; ${jobs.length} jobs, ${live} live nodes, store ${info.kind} (${info.grade})\n`)
+  const counts = `${grave} grave, ${findings.length - grave} to know; ${counted(jobs.length, 'job')}, ${counted(live, 'live node')}`
+  terminal.out(`${counts}, store ${info.kind} (${info.grade})\n`)
   if (info.remark !== null && info.grade === 'correct') terminal.out(`${oneLine(info.remark)}\n`)
 }

@@ -1,5 +1,6 @@
 import type { Examination } from '../store/examination.js'
 import type { Finding } from './findings.js'
+import { counted } from './views.js'
 
 /** Connections of the pool that a store's URL makes, on each node. */
 const POOL_SIZE = 5
@@ -26,7 +27,7 @@ function poolSize({ connections }: Examination, liveNodes: number): Finding[] {
   const { used, most } = connections
   const wanted = liveNodes * POOL_SIZE
   if (used < most * LITTLE_LEFT && wanted <= most) return []
-  const nodes = liveNodes === 1 ? '1 live node' : `${liveNodes} live nodes`
+  const nodes = counted(liveNodes, 'live node')
   const what = `The server allows ${most} connections, ${used} are in use, and the pools of ${nodes} may take ${wanted} for the ledger alone.`
   const remedy =
     'Raise its limit, make pools smaller (two connections are the least that a ledger needs), or put a pooler in transaction mode between.'

@@ -87,3 +87,8 @@ export function scheduleText(spec: ScheduleSpec | null): string {
 export function short(text: string | null): string {
   return text === null ? '' : text.replace(/\.\d+Z$/, 'Z')
 }
+
+/** `1 job`, `2 jobs`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -268,7 +268,7 @@ describe('fleetcron doctor', () => {
     expect(code).toBe(1)
     expect(out).toMatch(/^GRAVE {2}unreadable: Job 'billing:digest': .+\n {7}Put the row right/)
     expect(out).toMatch(/note {3}zone-data: .*2026a \(founder, web1\); 2025c \(web2\)/)
-    expect(out).toContain('1 grave, 1 to know; 1 jobs, 3 live nodes, store sqlite (correct)')
+    expect(out).toContain('1 grave, 1 to know; 1 job, 3 live nodes, store sqlite (correct)')
     const json = await doctor('--json')
     expect(json.code).toBe(1)
     expect(JSON.parse(json.out).findings).toMatchObject([

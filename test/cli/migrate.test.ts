@@ -128,13 +128,13 @@ describe('a ledger that is only verified', () => {
   it('says what is missing, and the command that makes it', async () => {
     await expect(ledger({ autoMigrate: false }).open()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: `There is no ledger ${path}, and autoMigrate is off: look at the path, or run fleetcron migrate --store sqlite:${path}.`,
+      message: `There is no ledger ${path}, and none is made here: look at the path, or run fleetcron migrate --store sqlite:${path}.`,
     })
     expect(existsSync(path)).toBe(false)
     driver(path).exec('CREATE TABLE mine (id INTEGER)').close()
     await expect(ledger({ autoMigrate: false }).open()).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: `The ledger ${path} has no schema yet, this version of fleetcron needs schema 1, and autoMigrate is off: run fleetcron migrate --store sqlite:${path}.`,
+      message: `The ledger ${path} has no schema yet, this version of fleetcron needs schema 1, and it is only verified here: run fleetcron migrate --store sqlite:${path}.`,
     })
   })
 })

@@ -154,7 +154,7 @@ function unmigrated(place: string, found: number | null, known: number): Fleetcr
   return new FleetcronError(
     'STORE_UNAVAILABLE',
     `The ledger ${place} has ${found === null ? 'no schema yet' : `schema ${found}`}, this version of fleetcron needs schema ${known}, and ` +
-      'autoMigrate is off: run the SQL of fleetcron migrate --print.',
+      'it is only verified here: run the SQL of fleetcron migrate --print.',
   )
 }
 

@@ -117,7 +117,7 @@ async function looked({ path, driver, busyMs = 2_000 }: SqliteStoreOptions): Pro
 function absent(path: string): FleetcronError {
   return new FleetcronError(
     'STORE_UNAVAILABLE',
-    `There is no ledger ${path}, and autoMigrate is off: look at the path, or run fleetcron migrate --store sqlite:${path}.`,
+    `There is no ledger ${path}, and none is made here: look at the path, or run fleetcron migrate --store sqlite:${path}.`,
   )
 }
 

@@ -176,7 +176,7 @@ function unmigrated(path: string, before: { readonly schema: number } | null, kn
   const found = before === null ? 'no schema yet' : `schema ${before.schema}`
   return new FleetcronError(
     'STORE_UNAVAILABLE',
-    `The ledger ${path} has ${found}, this version of fleetcron needs schema ${known}, and autoMigrate is off: ` +
+    `The ledger ${path} has ${found}, this version of fleetcron needs schema ${known}, and it is only verified here: ` +
       `run fleetcron migrate --store sqlite:${path}.`,
   )
 }
