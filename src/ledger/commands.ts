@@ -126,7 +126,8 @@ export function pause(job: Aggregate, input: { request: Request; until: number |
         return refused('OPTION_INVALID', `a pause of ${job.header.job} would end in the past: give an instant to come`)
       }
       const old = draft.header.pause
-      if (old !== null && old.until === until) return { outcome: 'unchanged' }
+      // Failures may pause the job in this very change: then it is written, since a yes says that it is done.
+      if (job.header.pause !== null && old !== null && old.until === until) return { outcome: 'unchanged' }
       draft.header.pause = { since: old?.since ?? draft.now, until, ...cleanReason(request) }
       draft.event('paused', request.id, request.by, request.why, { until })
       return null
@@ -143,7 +144,7 @@ export function resume(job: Aggregate, input: { request: Request }, ctx: Context
     request,
     ctx,
     (draft) => {
-      if (draft.header.pause === null) return { outcome: 'unchanged' }
+      if (job.header.pause === null && draft.header.pause === null) return { outcome: 'unchanged' }
       draft.header.pause = null
       draft.failures = 'reset'
       draft.event('resumed', request.id, request.by, request.why)

@@ -106,6 +106,15 @@ describe('resume', () => {
     expect(job().ask('resume')).toEqual({ outcome: 'unchanged' })
   })
 
+  test('of a job whose pause has just run out is written all the same', () => {
+    const book = job()
+    book.ask('pause', { until: at('10:02:00') })
+    book.now = at('10:02:30')
+    expect(book.ask('resume', { id: 'r' }).outcome).toBe('change')
+    expect(book.aggregate().header.pause).toBeNull()
+    expect(book.events.at(-1)).toMatchObject({ id: 'r', kind: 'resumed' })
+  })
+
   test('says who, and forgets the failures', () => {
     const book = job({ pauseAfter: 3 })
     book.settle(book.attendAt('2026-11-29T10:01:00Z')[0] ?? book.row(''), failed)
@@ -140,6 +149,13 @@ describe('pauseAfter', () => {
     const count = book.events.length
     book.attendAt('2026-11-29T10:04:00Z')
     expect(book.events).toHaveLength(count)
+  })
+
+  test('whoever asks for a pause before it is written pauses the job', () => {
+    const book = failing(2)
+    expect(book.ask('pause', { id: 'p' }).outcome).toBe('change')
+    expect(book.aggregate().header.pause).toMatchObject({ until: null })
+    expect(book.events.at(-1)).toMatchObject({ id: 'p', kind: 'paused', by: 'me' })
   })
 
   test('a success in between begins the count anew, one failure less does not pause', () => {
