@@ -30,10 +30,17 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
         const name = `${run.job}/${run.key}#${run.token}`
         const diedAt = truth.now
         // A request that was on its way may still renew the session of a node that is dead.
-        const by = () => Math.max(diedAt, session.renewedAt) + session.leaseMs + 1_000
+        const by = () => Math.max(diedAt, session.renewedAt, setBackUntil(run.session)) + session.leaseMs + 1_000
         due.set(`taken ${name}`, { by, rule: 'L1', what: `${name}: its node was killed, and nobody has taken it over` })
       }
     }
+  }
+
+  /** A lease that was given before the store's clock was set back ends by that clock: so much later by true time. */
+  const setBackUntil = (session: string | null): number => {
+    const row = truth.ledger.session(session ?? '')
+    const isOlder = truth.steppedBackAt > (truth.sessions.get(session ?? '')?.renewedAt ?? 0)
+    return row !== null && isOlder ? row.leaseEnd - truth.world.storeOffsetMs : 0
   }
 
   /** A node that is able to take a job's runs. */
