@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { isAdmitted } from '../bearer.js'
 import type { ResolvedHttp } from './options.js'
 import { Problem } from './problem.js'
 import { hmac, KEY_HEADER, NONCE, NONCE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, textOf } from './signature.js'
@@ -29,7 +30,7 @@ export function applicantOf(door: ResolvedHttp, request: Request, target: string
   const key = headers.get(KEY_HEADER)
   const signature = headers.get(SIGNATURE_HEADER)
   if (signature === null) {
-    if (!isToken(headers.get('authorization'), door.tokens())) throw refused(door, 'no token that is live was sent')
+    if (!isAdmitted(headers.get('authorization'), door.tokens())) throw refused(door, 'no token that is live was sent')
     return { admit: () => ({ by: 'token', key, nonce: null }) }
   }
   const [, hex] = /^v1=([0-9a-f]{64})$/i.exec(signature) ?? []
@@ -52,18 +53,6 @@ export function applicantOf(door: ResolvedHttp, request: Request, target: string
       return { by: 'signature', key, nonce }
     },
   }
-}
-
-function isToken(header: string | null, tokens: readonly string[]): boolean {
-  const [, given = ''] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
-  const hash = digest(given)
-  let isOne = false
-  for (const token of tokens) isOne = timingSafeEqual(hash, digest(token)) || isOne
-  return isOne && given !== ''
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
 
 function refused(door: ResolvedHttp, why: string): Problem {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isAdmitted } from '../../bearer.js'
 import { type ErrorCode, FleetcronError } from '../../errors.js'
 import type { Store } from '../port.js'
 import { CALLS } from './calls.js'
 import { Malformed } from './checks.js'
 import type { Streams } from './streams.js'
-import { isAdmitted } from './tokens.js'
 import { VERSION, type WireError } from './wire.js'
 
 export interface HandlerOptions {
