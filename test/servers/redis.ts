@@ -31,6 +31,9 @@ export const REDIS_CLUSTER: Engine = {
   start: startCluster,
 }
 
+/** SIGTERM is refused for good by a Redis that writes its first log (a replica just did), and nothing is to be kept. */
+const END: NodeJS.Signals = 'SIGKILL'
+
 export const REDIS_READY = /Ready to accept connections/
 
 function programs(): Programs | null {
@@ -52,7 +55,7 @@ async function onThisMachine(how: Start, { 'redis-server': program = '' }: Progr
   let daemon = await start()
   return {
     log,
-    end: () => daemon.end('SIGTERM'),
+    end: () => daemon.end(END),
     kill: () => daemon.end('SIGKILL'),
     again: async () => {
       daemon = await start()
@@ -95,7 +98,7 @@ async function startCluster(how: Start): Promise<Server> {
   return {
     url: `redis://127.0.0.1:${how.port}`,
     log,
-    end: async () => void (await end('SIGTERM')),
+    end: async () => void (await end(END)),
     kill: async () => void (await end('SIGKILL')),
     again: async () => {
       daemons = await Promise.all(starts.map((start) => start()))
