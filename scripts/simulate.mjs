@@ -14,7 +14,7 @@ const CHUNK = 25
 const SHOWN = 10
 
 /** Most of what a simulation makes is dropped at once: with room for it, less has to be copied. */
-const LIMITS = { maxYoungGenerationSizeMb: 64 }
+const LIMITS = { maxYoungGenerationSizeMb: 192 }
 
 const load = () => import('../dist/testing/simulation/simulate.js')
 

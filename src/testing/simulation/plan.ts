@@ -72,7 +72,7 @@ export interface Plan {
 const MINUTE = 60_000
 
 /** How many simulations are long. */
-const LONG = 0.12
+const LONG = 0.07
 
 export function planOf(seed: number): Plan {
   const random = new Random(`plan/${seed}`)
@@ -83,7 +83,7 @@ export function planOf(seed: number): Plan {
   }
   const pace: Pace = random.chance(LONG) ? 'long' : 'brief'
   const isBrief = pace === 'brief'
-  const chaosMs = isBrief ? random.int(11_000, 21_000) : random.int(50_000, 115_000)
+  const chaosMs = isBrief ? random.int(11_000, 20_000) : random.int(50_000, 115_000)
   const setting = settingOf(random, families, chaosMs, pace)
   const nodes = Array.from({ length: random.pick(isBrief ? [2, 2, 2, 3, 3, 3, 4, 5] : [2, 3, 3, 4, 5]) }, (_, index) =>
     nodePlan(random, `n${index + 1}`, families),
@@ -94,7 +94,7 @@ export function planOf(seed: number): Plan {
   )
   const leaseMs = random.pick(isBrief ? [3_000, 3_000, 4_000] : [10_000, 10_000, 6_000])
   // A finished roll-back takes a minute and a beat to be noticed.
-  const quietMs = isBrief ? 17_000 : families.has('deploys') ? 75_000 : 45_000
+  const quietMs = isBrief ? 12_000 : families.has('deploys') ? 75_000 : 45_000
   const basis = {
     seed,
     pace,

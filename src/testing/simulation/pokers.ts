@@ -16,7 +16,7 @@ export function randomPokes(random: Random, pace: Pace): PokePlan | null {
   return {
     graceMs: random.pick(pace === 'brief' ? [1_000, 4_000, 20_000] : [1_000, 10_000, 60_000]),
     from: random.pick([0, 0, 0, 1]),
-    everyMs: random.pick([null, 700, 2_000, 5_000]),
+    everyMs: random.pick([null, 1_000, 2_000, 5_000]),
   }
 }
 

@@ -18,7 +18,8 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
   /** What has to happen, by when, and what is broken if it does not. */
   const due = new Map<string, { by(): number; readonly rule: string; readonly what: string }>()
 
-  /** Attempts whose handlers have been told to end, or have ended. */
+  /** Attempts whose handlers were called, and those whose handlers have been told to end, or have ended. */
+  const called = new Set<string>()
   const over = new Set<string>()
 
   const died = (process: string): void => {
@@ -63,7 +64,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
     if (!asked || truth.now < calmSince()) return
     const session = truth.sessions.get(after.session ?? '')
     const process = truth.process(session?.process ?? '')
-    if (!session || process?.state !== 'running' || over.has(name)) return
+    if (!session || process?.state !== 'running' || !called.has(name) || over.has(name)) return
     const latest = truth.now + session.leaseMs / 3 + 1_500
     const by = () => latest
     due.set(`stopped ${name}`, {
@@ -112,6 +113,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
       if (seen.kind === 'commit' || seen.kind === 'settle')
         for (const { before, after } of seen.rows) changed(before, after)
       if (seen.kind === 'commit') late(seen.rows)
+      if (seen.kind === 'handler-started') called.add(`${seen.job}/${seen.key}#${seen.token}`)
       if (seen.kind === 'handler-aborted' || seen.kind === 'handler-ended') {
         over.add(`${seen.job}/${seen.key}#${seen.token}`)
         due.delete(`stopped ${seen.job}/${seen.key}#${seen.token}`)

@@ -19,7 +19,7 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
       if (taken.length > 0 && held.length > concurrency && !setBack) {
         broken('S4', `${held.length} runs of ${job} hold places, there are ${concurrency}`)
       }
-      for (const row of taken) inTurn(job, row, rows)
+      for (const row of taken) inTurn(job, row, rows, seen.read)
       alternate(job, before?.header.turn ?? 'schedule', taken, seen.read)
       waitingCounted(job)
       pausedStarts(job, taken, seen)
@@ -29,11 +29,11 @@ export function checkPlaces({ truth, broken }: CheckerContext): Checker {
   }
 
   /** Nobody of the same lane waits who was there before, is ready, and could have been taken. */
-  const inTurn = (job: string, { key, after }: RowChange, rows: readonly RowChange[]): void => {
+  const inTurn = (job: string, { key, after }: RowChange, rows: readonly RowChange[], now: number): void => {
     if (after === null) return
     for (const other of truth.ledger.live(job)) {
       const waits = other.state === 'queued' && !other.place && other.lane === after.lane
-      if (!waits || other.position >= after.position || other.readyAt > truth.storeNow) continue
+      if (!waits || other.position >= after.position || other.readyAt > now) continue
       // A node does not start a run whose earlier handler still runs in it.
       const hadHandler = other.attempt > 0 || truth.wasGranted(job, other.key)
       if (hadHandler || rows.some((row) => row.key === other.key)) continue

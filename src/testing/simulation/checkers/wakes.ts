@@ -51,6 +51,7 @@ export function checkWakes({ truth, broken }: CheckerContext): Checker {
 
   return {
     see(seen) {
+      latest = Math.max(latest, truth.storeNow)
       if (seen.kind !== 'commit' && seen.kind !== 'settle') return
       for (const { job, after } of seen.jobs) if (after) look(job, after, seen)
     },
