@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 /** Settlements of one call at most; each failed call halves it, so that one that the store chokes on ends up alone. */
-const BATCH = 100
+const BATCH = 500
 
 /** A retry that is so far away is worth a look whether the run was asked to stop. */
 const LONG_MS = 2_000

@@ -1,5 +1,6 @@
 import type { Aggregate, Definition, JobHeader, Lane, Run, RunState, Stop } from '../ledger/types.js'
 import type { Unreadable } from './port.js'
+import { fullRun } from './run-text.js'
 
 /**
  * Reading rows that somebody may have spoilt: by hand, by a restore that lost half, by a disk. What is wrong is said in one
@@ -60,7 +61,7 @@ export function readDefinition(hash: string, found: unknown): Definition {
 /** Gives the run with `stop` as its column says. @throws UnreadableRow where a value cannot be */
 export function readRun(found: unknown, stop: Stop | null): Run {
   const row = 'a run'
-  const run = record(row, found)
+  const run = fullRun(record(row, found), stop)
   demand(row, 'job', isText(run.job))
   demand(row, 'key', isText(run.key))
   const named = `the run ${String(run.key)}`
@@ -74,7 +75,7 @@ export function readRun(found: unknown, stop: Stop | null): Run {
   }
   demand(named, 'covers', isRecordOrNull(run.covers))
   demand(named, 'attempts', Array.isArray(run.attempts))
-  return { ...(found as Run), stop }
+  return run as Run
 }
 
 /** Aggregates by job, and the jobs that cannot be read. `read` gives null where there is no such job. */

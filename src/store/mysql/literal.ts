@@ -33,7 +33,11 @@ export function literal(value: Value): string {
  * set the sql_mode, and so know that a backslash escapes.
  */
 export function json(value: unknown): Sql {
-  const text = JSON.stringify(value)
+  return jsonText(JSON.stringify(value))
+}
+
+/** The same for what is JSON already. */
+export function jsonText(text: string): Sql {
   return new Sql(PRINTABLE.test(text) ? `'${text.replace(/[\\']/g, '\\$&')}'` : literal(text))
 }
 

@@ -1,7 +1,8 @@
 import type { Aggregate, Definition, JobHeader, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
 import type { NodeHello, NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun } from '../readable.js'
-import { columnKey, json, nameColumn, nameOrNull, type Sql, type Value } from './literal.js'
+import { runText } from '../run-text.js'
+import { columnKey, json, jsonText, nameColumn, nameOrNull, type Sql, type Value } from './literal.js'
 import type { Rows } from './server.js'
 
 /** Rows as lists of bytes, and what they stand for. */
@@ -106,7 +107,7 @@ export function runColumns(run: Run): Readonly<Record<RunColumn, Value | Sql>> {
     holder: run.state === 'running' ? nameOrNull(run.session) : null,
     attempt: nameOrNull(run.attemptId),
     ended_at: isLive ? null : (run.endedAt ?? run.createdAt),
-    body: json(run),
+    body: jsonText(runText(run)),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Aggregate, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
 import type { NodeRow, NodeSummary, Unreadable } from '../port.js'
 import { parseRow, readDefinition, readHeader, readOr, readRun, UnreadableRow } from '../readable.js'
+import { runText } from '../run-text.js'
 import type { Row } from './columns.js'
 
 /**
@@ -94,7 +95,7 @@ export function runColumns(run: Run) {
     r_holder: run.state === 'running' ? run.session : null,
     r_attempt: run.attemptId,
     r_ended_at: isLive ? null : (run.endedAt ?? run.createdAt),
-    r_body: JSON.stringify(run),
+    r_body: runText(run),
   } satisfies Row
 }
 

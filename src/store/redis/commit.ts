@@ -2,6 +2,7 @@ import type { Change, RunWrite } from '../../ledger/types.js'
 import { repeated, waitingTotal } from '../guards.js'
 import type { CommitResult, Committed, SessionRef } from '../port.js'
 import { REQUEST_KINDS } from '../retention.js'
+import { runText } from '../run-text.js'
 import type { Ledger } from './ledger.js'
 import { runArguments } from './rows.js'
 import { COMMIT } from './scripts/commit.js'
@@ -144,7 +145,7 @@ function writeArguments({ run, expect }: RunWrite): Argument[] {
     expect?.token ?? '',
     ...runArguments(run),
     run.stop === null ? '' : JSON.stringify(run.stop),
-    JSON.stringify(run),
+    runText(run),
   ]
 }
 

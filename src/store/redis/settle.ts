@@ -1,5 +1,6 @@
 import type { Settlement } from '../../ledger/types.js'
 import type { SettleResult } from '../port.js'
+import { runText } from '../run-text.js'
 import type { Ledger } from './ledger.js'
 import { runArguments } from './rows.js'
 import { SETTLE } from './scripts/settle.js'
@@ -43,7 +44,7 @@ function settlementArguments(each: Settlement) {
     succeededUntil ?? '',
     tokenFloor ?? '',
     ...runArguments(run),
-    JSON.stringify(run),
+    runText(run),
   ]
 }
 

@@ -12,6 +12,7 @@ import {
   COMMIT_END,
   COMMIT_EVENT,
   COMMIT_JOB,
+  COMMIT_NEW_RUN,
   COMMIT_PUT_DEFINITION,
   COMMIT_PUT_EVENT,
   COMMIT_PUT_JOB,
@@ -116,9 +117,11 @@ function apply(ledger: Ledger, change: Change, row: JobRow | undefined, now: num
     failures: committedTally(before, change).failures,
     header: JSON.stringify(header),
   })
-  for (const { run } of change.runs.toSorted((a, b) => (a.run.key < b.run.key ? -1 : 1))) {
+  for (const { run, expect } of change.runs.toSorted((a, b) => (a.run.key < b.run.key ? -1 : 1))) {
     const { cause, lane, createdAt: created_at } = run
-    connection.run(COMMIT_PUT_RUN, { fleet, ...runColumns(run), cause, lane, created_at, stop: stopColumn(run.stop) })
+    const columns = { fleet, ...runColumns(run), lane, stop: stopColumn(run.stop) }
+    if (expect === null) connection.run(COMMIT_NEW_RUN, { ...columns, cause, created_at })
+    else connection.run(COMMIT_PUT_RUN, columns)
   }
   if (change.definition) {
     const { hash, seq, enteredAt: entered_at, release, content } = change.definition

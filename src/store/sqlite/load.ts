@@ -1,5 +1,5 @@
 import { WINDOW } from '../../ledger/limits.js'
-import type { Aggregate, LedgerEvent, Run, StoredDefinition } from '../../ledger/types.js'
+import type { Aggregate, JobHeader, Lane, LedgerEvent, Run, StoredDefinition } from '../../ledger/types.js'
 import { LANES } from '../../ledger/types.js'
 import type { Loaded, LoadQuery, Unreadable } from '../port.js'
 import { readJobs, readOr } from '../readable.js'
@@ -27,10 +27,14 @@ import {
   LOAD_PLACED,
   LOAD_RUN,
   LOAD_WAITING,
+  LOAD_WAITING_BEHIND,
 } from './statements.js'
 
 /** Characters of one lane's waiting runs from which on no further ones are read: their data may have 64 kB each. */
 const HEAVY = 262_144
+
+/** So many of a lane are read in any case. */
+const FIRST = 16
 
 export function load(ledger: Ledger, query: LoadQuery, now: number): Loaded {
   const { connection, fleet } = ledger
@@ -87,10 +91,36 @@ function aggregateOf(ledger: Ledger, job: string, row: LoadedJob): Aggregate {
   const definition = contentOf(row)
   // Most jobs that are due have no run: nothing more is asked for them.
   const placed = row.has_placed ? connection.all<RunColumns>(LOAD_PLACED, { fleet, job }) : []
-  const waiting = (row.has_waiting ? LANES : []).flatMap((lane) =>
-    connection.all<RunColumns>(LOAD_WAITING, { fleet, job, lane, limit: WINDOW, heavy: HEAVY }),
-  )
+  const waiting = row.has_waiting ? lanesOf(header).flatMap((lane) => waitingOf(ledger, job, lane)) : []
   return { header, tally: tallyOf(row), version: row.version, definition, runs: [...placed, ...waiting].map(runOf) }
+}
+
+/** Lanes in which somebody waits by the job's own count, or all where it counts nobody. */
+function lanesOf({ waiting }: JobHeader): readonly Lane[] {
+  const lanes = LANES.filter((lane) => waiting[lane] > 0)
+  return lanes.length > 0 ? lanes : LANES
+}
+
+/** As many as the window has, and fewer of heavy ones, whose weight is only looked at where many wait. */
+function waitingOf(ledger: Ledger, job: string, lane: Lane): RunColumns[] {
+  const { connection, fleet } = ledger
+  const parameters = { fleet, job, lane }
+  const first = connection.all<WaitingColumns>(LOAD_WAITING, { ...parameters, limit: FIRST })
+  let light = HEAVY
+  const some = first.filter(({ body }) => {
+    const isWanted = light > 0
+    light -= body.length
+    return isWanted
+  })
+  const last = some.at(-1)
+  if (some.length < FIRST || light <= 0 || last === undefined) return some
+  const { position, key } = last
+  const behind = { ...parameters, position, key, limit: WINDOW - FIRST, light }
+  return [...some, ...connection.all<RunColumns>(LOAD_WAITING_BEHIND, behind)]
+}
+
+interface WaitingColumns extends RunColumns {
+  readonly position: number
 }
 
 /** By attempt or key, each run once. */

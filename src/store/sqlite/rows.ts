@@ -1,6 +1,7 @@
 import type { Definition, JobHeader, JobTally, LedgerEvent, Run, Stop, StoredDefinition } from '../../ledger/types.js'
 import type { NodeRow, NodeSummary } from '../port.js'
 import { parseRow, readDefinition, readHeader, readRun } from '../readable.js'
+import { runText } from '../run-text.js'
 import type { SqliteValue } from './driver.js'
 
 /** Rows as the driver gives them, and what they stand for. A run's `stop` and a job's `wake_at` live in their columns. */
@@ -61,7 +62,7 @@ export function runColumns(run: Run): Record<string, SqliteValue> {
     session: run.session,
     attempt_id: run.attemptId,
     ended_at: isLive ? null : run.endedAt,
-    body: JSON.stringify(run),
+    body: runText(run),
   }
 }
 

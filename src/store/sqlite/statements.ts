@@ -87,15 +87,22 @@ export const LOAD_JOB = `
 export const LOAD_PLACED = `
   SELECT job, key, created_at, body, stop FROM run WHERE fleet = @fleet AND job = @job AND place = 1 ORDER BY position, key`
 
-/** The first in line, as many as are wanted and not heavier together than is worth reading. */
+/** The first in line. */
 export const LOAD_WAITING = `
+  SELECT job, key, created_at, body, stop, position FROM run
+  WHERE fleet = @fleet AND job = @job AND lane = @lane AND state = 'queued' AND place = 0
+  ORDER BY position, key LIMIT @limit`
+
+/** Those behind them, as many as are wanted and not heavier together than is worth reading. */
+export const LOAD_WAITING_BEHIND = `
   SELECT job, key, created_at, body, stop FROM (
     SELECT *, sum(length(body)) OVER (ORDER BY position, key ROWS UNBOUNDED PRECEDING) - length(body) AS weight_before
     FROM (
       SELECT job, key, created_at, body, stop, position FROM run
       WHERE fleet = @fleet AND job = @job AND lane = @lane AND state = 'queued' AND place = 0
+        AND (position, key) > (@position, @key)
       ORDER BY position, key LIMIT @limit))
-  WHERE weight_before < @heavy ORDER BY position, key`
+  WHERE weight_before < @light ORDER BY position, key`
 
 export const LOAD_DEFINITIONS = `
   SELECT hash, seq, entered_at, release, content FROM definition WHERE fleet = @fleet AND job = @job ORDER BY seq`
@@ -145,15 +152,17 @@ export const COMMIT_PUT_JOB = `
     version = excluded.version, definition = excluded.definition, wake_at = excluded.wake_at,
     waiting = excluded.waiting, fate_key = excluded.fate_key, failures = excluded.failures, header = excluded.header`
 
-export const COMMIT_PUT_RUN = `
+export const COMMIT_NEW_RUN = `
   INSERT INTO run (fleet, job, key, cause, state, lane, place, position, ready_at, token, session, attempt_id, stop,
     created_at, ended_at, body)
   VALUES (@fleet, @job, @key, @cause, @state, @lane, @place, @position, @ready_at, @token, @session, @attempt_id, @stop,
-    @created_at, @ended_at, @body)
-  ON CONFLICT (fleet, job, key) DO UPDATE SET cause = excluded.cause, state = excluded.state, lane = excluded.lane,
-    place = excluded.place, position = excluded.position, ready_at = excluded.ready_at, token = excluded.token,
-    session = excluded.session, attempt_id = excluded.attempt_id, stop = excluded.stop,
-    created_at = excluded.created_at, ended_at = excluded.ended_at, body = excluded.body`
+    @created_at, @ended_at, @body)`
+
+/** Without what never changes: SQLite writes each index anew whose column is named, whatever its value. */
+export const COMMIT_PUT_RUN = `
+  UPDATE run SET state = @state, lane = @lane, place = @place, position = @position, ready_at = @ready_at, token = @token,
+    session = @session, attempt_id = @attempt_id, stop = @stop, ended_at = @ended_at, body = @body
+  WHERE fleet = @fleet AND job = @job AND key = @key`
 
 export const COMMIT_PUT_DEFINITION = `
   INSERT INTO definition (fleet, job, hash, seq, entered_at, release, content)
