@@ -6,6 +6,8 @@ export interface Scale {
   readonly floorMs: number
   /** Seconds that a thousand jobs of each second are behind when the fleet begins. */
   readonly behindSeconds: number
+  /** How long the nodes do other work first. */
+  readonly warmMs: number
   readonly jobsEachSecond: number
   readonly queuedRuns: number
   readonly ticks: number
@@ -23,6 +25,7 @@ export const FULL: Scale = {
   rounds: 3,
   floorMs: 1_500,
   behindSeconds: 20,
+  warmMs: 10_000,
   jobsEachSecond: 1_000,
   queuedRuns: 10_000,
   ticks: 60,
@@ -40,6 +43,7 @@ export const QUICK: Scale = {
   rounds: 1,
   floorMs: 1_000,
   behindSeconds: 10,
+  warmMs: 8_000,
   ticks: 15,
   idleMs: 30_000,
   kills: 5,
@@ -52,6 +56,7 @@ export const TINY: Scale = {
   rounds: 1,
   floorMs: 50,
   behindSeconds: 2,
+  warmMs: 100,
   jobsEachSecond: 10,
   queuedRuns: 50,
   ticks: 2,

@@ -80,10 +80,21 @@ async function workedOff(
   return withProcesses(stage.script, 4, async ([asker, ...nodes]) => {
     if (asker === undefined) throw new Error('There is no process to ask.')
     await asker.node({ ...plan, attends: false })
-    await fill(asker, plan)
+    await Promise.all([fill(asker, plan), warmUp(stage, nodes)])
     await Promise.all(nodes.map((node) => node.node(plan)))
     return rateOf(await settledUpTo(nodes, total), total)
   })
+}
+
+/** A node that has run for a while has its code compiled: what a deployment's first second costs is another question. */
+async function warmUp(stage: Stage, nodes: readonly NodeProcess[]): Promise<void> {
+  const { jobsEachSecond, warmMs } = stage.scale
+  const jobs = { prefix: 'warm', count: jobsEachSecond, cron: '* * * * * *' }
+  const plan: FleetPlan = { ...(await stage.place()), jobs: [jobs], maxRuns: MAX_RUNS }
+  await Promise.all(nodes.map((node) => node.node(plan)))
+  await pause(warmMs)
+  await Promise.all(nodes.map((node) => node.ask({ do: 'stop' })))
+  await Promise.all(nodes.map((node) => node.take()))
 }
 
 async function settledUpTo(nodes: readonly NodeProcess[], total: number): Promise<Seen['settled'][number][]> {
@@ -101,7 +112,7 @@ async function settledUpTo(nodes: readonly NodeProcess[], total: number): Promis
   return settled.sort((a, b) => a[0] - b[0])
 }
 
-/** Without the first runs, while the processes warm up, and the last, which wait for each other. */
+/** Without the first runs, while the nodes begin, and the last, which wait for each other. */
 function rateOf(settled: readonly Seen['settled'][number][], total: number): number {
   const seen = Math.min(
     total,
