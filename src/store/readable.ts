@@ -74,7 +74,7 @@ export function readRun(found: unknown, stop: Stop | null): Run {
     demand(named, name, isInstant(run[name]))
   }
   demand(named, 'covers', isRecordOrNull(run.covers))
-  demand(named, 'attempts', Array.isArray(run.attempts))
+  demand(named, 'attempts', Array.isArray(run.attempts) && run.attempts.every((attempt) => attempt !== null))
   return run as Run
 }
 

@@ -41,8 +41,8 @@ function shortAttempt(attempt: Attempt): unknown {
 }
 
 /**
- * What the text of a run stands for, its values as they are. Written out field by field: rows are read a hundred at a time,
- * and merging objects costs ten times as much.
+ * What the text of a run stands for, its values as they are: a number that is null is not one that was left out. Written out
+ * field by field, since rows are read a hundred at a time, and merging objects costs ten times as much.
  */
 export function fullRun(
   found: Readonly<Record<string, unknown>>,
@@ -64,17 +64,21 @@ export function fullRun(
     data: found.data ?? null,
     retryOf: found.retryOf ?? null,
     position: found.position,
-    place: found.place ?? false,
-    readyAt: found.readyAt ?? 0,
-    attempt: found.attempt ?? 0,
+    place: found.place === undefined ? false : found.place,
+    readyAt: found.readyAt === undefined ? 0 : found.readyAt,
+    attempt: found.attempt === undefined ? 0 : found.attempt,
     attemptId: found.attemptId ?? null,
     session: found.session ?? null,
-    token: found.token ?? 0,
+    token: found.token === undefined ? 0 : found.token,
     stop,
-    retries: found.retries ?? 0,
-    recoveries: found.recoveries ?? 0,
-    repeats: found.repeats ?? 0,
-    attempts: Array.isArray(found.attempts) ? found.attempts.map(fullAttempt) : (found.attempts ?? []),
+    retries: found.retries === undefined ? 0 : found.retries,
+    recoveries: found.recoveries === undefined ? 0 : found.recoveries,
+    repeats: found.repeats === undefined ? 0 : found.repeats,
+    attempts: Array.isArray(found.attempts)
+      ? found.attempts.map(fullAttempt)
+      : found.attempts === undefined
+        ? []
+        : null,
     createdAt: found.createdAt,
     startedAt: found.startedAt ?? null,
     endedAt: found.endedAt ?? null,
