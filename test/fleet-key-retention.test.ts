@@ -44,11 +44,12 @@ describe('retention of keys', () => {
     const { world, pages, keys } = await fleet('30d')
     await world.until(2 * HOUR)
     expect(keys()).toEqual(['key 007'])
-    expect(pages).toEqual([null, 'key 199', 'key 399'])
+    // Keys, and then fences.
+    expect(pages).toEqual([null, 'kkey 199', 'kkey 399', 'f'])
     await world.until(20 * HOUR)
-    expect(pages.length).toBe(3)
+    expect(pages.length).toBe(4)
     await world.until(27 * HOUR)
-    expect(pages.slice(3)).toEqual([null])
+    expect(pages.slice(4)).toEqual([null, 'f'])
   })
 
   it('is off by default', async () => {

@@ -141,8 +141,8 @@ export interface Effects<Tx = TxOf> extends Calls {
   /** How long keys are kept, in milliseconds; null: for good. */
   readonly keptMs: number | null
   /**
-   * Removes keys that are settled and older than `keptMs`, among the next `limit` in the order of the table; a fleet does so
-   * by itself. Calls whose outcome is open stay.
+   * Removes keys that are settled and older than `keptMs`, among the next `limit` in the order of the table, and after all keys
+   * the fleet's fences that nobody has raised for as long; a fleet does so by itself. Calls whose outcome is open stay.
    */
   prune(page: PrunePage): Promise<PrunedPage>
   /** `once` outside runs, by key alone: the button and the nightly job share a key. */
@@ -155,14 +155,16 @@ export interface Effects<Tx = TxOf> extends Calls {
 }
 
 export interface PrunePage {
-  /** The last key that was looked at; null: begin. */
+  /** `next` of the page before; null: begin. */
   readonly after: string | null
   readonly limit: number
+  /** Whose fences are looked at. Left out: nobody's. */
+  readonly fleet?: string
 }
 
 export interface PrunedPage {
   readonly removed: number
-  /** Go on after this key; null: the table was seen to its end. */
+  /** What the next page begins `after`; null: all was seen. */
   readonly next: string | null
 }
 
@@ -224,6 +226,10 @@ export interface Statements {
   readonly expired: string
   /** (key, kept ms): removes it if it is settled and older. */
   readonly prune: string
+  /** (kept ms, resource, limit) → key (the resource), expired (1 or 0) of the fences after it, in order; nothing is locked. */
+  readonly expiredFences: string
+  /** (resource, kept ms): removes its fence if nobody has raised it for so long. */
+  readonly pruneFence: string
   readonly calls: CallStatements
   /**
    * Around a joined effect, so that a failed one leaves nothing behind even when the user commits. Null where savepoints

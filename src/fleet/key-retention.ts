@@ -45,7 +45,7 @@ const REST_MS = 1_000
 const SHORT_REST_MS = 50
 
 /**
- * Lets the business database forget keys that are older than its effects say: once a day, by one of the live nodes of the
+ * Lets the business database forget keys and fences that are older than its effects say: once a day, by one of the live nodes of the
  * service, page by page. Two nodes that both take themselves for the one do no harm.
  */
 export class KeyRetention {
@@ -77,7 +77,7 @@ export class KeyRetention {
     this.walking = true
     try {
       while (effects !== null && !stopping.aborted) {
-        const page = await effects.prune({ after, limit: PAGE })
+        const page = await effects.prune({ after, limit: PAGE, fleet: facts.fleet })
         removed += page.removed
         after = page.next
         if (after === null) {
@@ -88,10 +88,10 @@ export class KeyRetention {
       }
     } catch (error) {
       // Nothing depends on it: another walk begins in an hour.
-      log.warn('old keys of effects could not be removed', { error: String(error) })
+      log.warn('old keys and fences of effects could not be removed', { error: String(error) })
     } finally {
       this.walking = false
     }
-    if (removed > 0) log.info('removed old keys of effects', { keys: removed })
+    if (removed > 0) log.info('removed old keys and fences of effects', { rows: removed })
   }
 }

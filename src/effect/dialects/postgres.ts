@@ -57,6 +57,9 @@ WHERE key = $6 AND state = 'open'`,
   THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE key > $2 ORDER BY key LIMIT $3::bigint`,
   prune: `DELETE FROM fleetcron_effect WHERE key = $1
   AND state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - $2::bigint`,
+  expiredFences: `SELECT resource AS key, CASE WHEN updated_at < ${NOW} - $1::bigint THEN 1 ELSE 0 END AS expired
+FROM fleetcron_fence WHERE resource > $2 ORDER BY resource LIMIT $3::bigint`,
+  pruneFence: `DELETE FROM fleetcron_fence WHERE resource = $1 AND updated_at < ${NOW} - $2::bigint`,
   savepoint: null,
   calls: {
     intend: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, input, idempotency_key,

@@ -53,6 +53,9 @@ WHERE key = ? AND state = 'open'`,
   THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE key > ? ORDER BY key LIMIT ?`,
   prune: `DELETE FROM fleetcron_effect WHERE key = ?
   AND state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?`,
+  expiredFences: `SELECT resource AS key, CASE WHEN updated_at < ${NOW} - ? THEN 1 ELSE 0 END AS expired
+FROM fleetcron_fence WHERE resource > ? ORDER BY resource LIMIT ?`,
+  pruneFence: `DELETE FROM fleetcron_fence WHERE resource = ? AND updated_at < ${NOW} - ?`,
   savepoint: {
     begin: `SAVEPOINT fleetcron_effect`,
     rollBack: `ROLLBACK TO SAVEPOINT fleetcron_effect`,

@@ -46,6 +46,35 @@ export function retentionSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
       assert.deepEqual(await keysOf(here), ['there:k'])
     }),
   )
+
+  test(
+    'fences that nobody has raised for as long go after the keys, page by page, and only the fleet’s own',
+    withBench(async ({ site }) => {
+      const here = await site({ retention: '30d' })
+      const resources = ['f/j/a', 'f/j/b', 'f/j/c', 'f/j/late', 'named', 'g/j/a']
+      for (const resource of resources) assert.deepEqual(await here.effects.raise(resource, 7), { raised: true })
+      await here.effects.once('k', () => 1)
+      await here.execute(
+        `UPDATE fleetcron_fence SET updated_at = updated_at - ${31 * DAY_MS} WHERE resource <> 'f/j/late'`,
+      )
+      assert.deepEqual(await here.effects.prune({ after: null, limit: 100 }), { removed: 0, next: null })
+      const removed: number[] = []
+      let after: string | null = null
+      do {
+        const page = await here.effects.prune({ after, limit: 2, fleet: 'f' })
+        removed.push(page.removed)
+        after = page.next
+      } while (after !== null)
+      assert.equal(
+        removed.reduce((sum, count) => sum + count),
+        3,
+      )
+      const rows = await here.execute('SELECT resource FROM fleetcron_fence')
+      assert.deepEqual(rows.map(({ resource }) => String(resource)).sort(), ['f/j/late', 'g/j/a', 'named'])
+      assert.deepEqual(await here.effects.raise('f/j/a', 6), { raised: true })
+      assert.deepEqual(await here.effects.raise('f/j/late', 6), { raised: false, token: 7 })
+    }),
+  )
 }
 
 /** Sets back when they were made, and until when they were sent. */

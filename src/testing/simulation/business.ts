@@ -267,6 +267,8 @@ const STATEMENTS: Statements = {
   finishKey: 'finish key',
   expired: '',
   prune: '',
+  expiredFences: '',
+  pruneFence: '',
   savepoint: null,
   calls: { intend: '', read: '', sendAgain: '', settle: '', answer: '', audit: '', uncertain: '' },
 }
