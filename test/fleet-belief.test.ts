@@ -96,6 +96,33 @@ describe('belief in a session', () => {
     expect(fired.map(({ why }) => why)).toEqual(['suspend'])
   })
 
+  it.each([true, false])(
+    'counts the sleep of a machine between a request and its answer (its clock can tell: %s)',
+    async (knowsSuspend) => {
+      const world = new FleetWorld()
+      const starts: number[] = []
+      const a = world.node('a', [job('it', () => void starts.push(world.clock.elapsed))], { knowsSuspend })
+      await world.started(a)
+      let sent = 0
+      a.fate = (call, at) => {
+        if (call !== 'attend' || sent > 0 || at < 30_000) return null
+        sent = at
+        return { requestMs: 9_400, replyMs: 100 }
+      }
+      await world.until(30_100)
+      expect(sent).toBeGreaterThan(30_000)
+      a.process.suspend()
+      await world.until(39_000)
+      a.process.resume()
+      await world.until(40_500)
+      // An answer to a request of before the sleep is too old to act on, however new it looks to a clock that stood still.
+      const after = a.calls.filter(({ at }) => at > sent && at > 39_000).map(({ call }) => call)
+      expect(after.indexOf('attend')).toBeGreaterThanOrEqual(0)
+      expect(after.indexOf('attend')).toBeLessThan(after.indexOf('commit'))
+      expect(starts).toHaveLength(1)
+    },
+  )
+
   it.each([3_600_000, -3_600_000])('does not notice that somebody set the wall clock by %i ms', async (by) => {
     const { world, a, fired } = await running()
     const id = a.node.health().session.id

@@ -23,3 +23,11 @@ export interface Clock {
 export interface Timer {
   cancel(): void
 }
+
+/**
+ * For how long the machine has been suspended in all, milliseconds; only differences mean anything. Without a clock that can
+ * tell, a wall clock that runs ahead of the monotonic one stands for a suspend.
+ */
+export function suspendedMs(clock: Clock): number {
+  return clock.suspended?.() ?? clock.wall() - clock.monotonic()
+}

@@ -1,6 +1,6 @@
 import { FleetcronError } from '../errors.js'
 import type { Store } from '../store/port.js'
-import type { Clock } from './clock.js'
+import { type Clock, suspendedMs } from './clock.js'
 import type { Events } from './events.js'
 
 /**
@@ -21,7 +21,8 @@ export class StoreLink {
   ) {}
 
   /**
-   * Calls the store. `sent` was read before the request: belief counts from there (S8).
+   * Calls the store. `sent` was read before the request: belief counts from there (S8). Where the machine was suspended
+   * meanwhile, while the monotonic clock stood still and the store's lease ran, it is earlier by as much.
    * @throws what the store throws, or `STORE_UNAVAILABLE` when it does not answer in time: the outcome is unknown
    */
   async call<T>(
@@ -29,15 +30,17 @@ export class StoreLink {
     deadlineMs: number,
     act: (store: Store) => Promise<T>,
   ): Promise<{ readonly reply: T; readonly sent: number }> {
-    const sent = this.clock.monotonic()
+    const begun = this.clock.monotonic()
+    const suspendedBefore = suspendedMs(this.clock)
     try {
       const reply = await this.withDeadline(operation, deadlineMs, act)
       const received = this.clock.monotonic()
+      const sent = begun - Math.max(0, suspendedMs(this.clock) - suspendedBefore)
       if (hasNow(reply)) this.measure(reply.now, sent, received)
       this.answered(operation, received)
       return { reply, sent }
     } catch (error) {
-      this.failed(operation, sent, error)
+      this.failed(operation, begun, error)
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import type { SessionRef } from '../store/port.js'
-import type { Clock, Timer } from './clock.js'
+import { type Clock, suspendedMs, type Timer } from './clock.js'
 
 /** Why a node stopped believing in a session. */
 export type LostWhy = 'lease' | 'suspend' | 'refused'
@@ -76,7 +76,7 @@ export class Sessions {
 
   constructor(private readonly options: SessionsOptions) {
     this.current = this.fresh()
-    this.suspendedMs = this.readSuspended()
+    this.suspendedMs = suspendedMs(this.options.clock)
   }
 
   /** Records an answer; false when it came too late to count. */
@@ -86,7 +86,7 @@ export class Sessions {
     const accepted = session.accept(sent)
     if (accepted) {
       this.blockedMs = 0
-      this.suspendedMs = this.readSuspended()
+      this.suspendedMs = suspendedMs(this.options.clock)
     }
     this.watch()
     return accepted
@@ -108,7 +108,7 @@ export class Sessions {
   check(): void {
     const session = this.current
     if (session.lost !== null || !this.options.holds(session)) return
-    const reading = this.readSuspended()
+    const reading = suspendedMs(this.options.clock)
     const asleep = reading - this.suspendedMs
     // A wall clock set back must not hide a suspend that follows.
     this.suspendedMs = Math.min(this.suspendedMs, reading)
@@ -119,7 +119,7 @@ export class Sessions {
   /** Starts the pulse if there is something to watch over; called whenever a session takes on something. */
   watch(): void {
     if (this.timer !== null || !this.options.holds(this.current)) return
-    this.suspendedMs = this.readSuspended()
+    this.suspendedMs = suspendedMs(this.options.clock)
     this.arm()
   }
 
@@ -146,12 +146,6 @@ export class Sessions {
   /** Lateness from which on the event loop counts as blocked. */
   private blockedAtMs(): number {
     return this.options.leaseMs * MARGIN
-  }
-
-  /** Without a clock that can tell, a wall clock that runs ahead of the monotonic one stands for a suspend. */
-  private readSuspended(): number {
-    const { clock } = this.options
-    return clock.suspended?.() ?? clock.wall() - clock.monotonic()
   }
 
   private fresh(): Session {

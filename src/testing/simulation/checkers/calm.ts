@@ -44,11 +44,12 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
     return row !== null && isOlder ? row.leaseEnd - truth.world.storeOffsetMs : 0
   }
 
-  /** A node that is able to take a job's runs. */
+  /** A node that is able to take a job's runs. One whose first request was lost in the outage still waits for its answer. */
   const someoneCarries = (job: string): boolean => {
     const { living, plan } = truth.world
+    const begun = new Set([...truth.sessions.values()].map(({ process }) => process))
     return [...living.values()].some((one) => {
-      const able = !one.stopping && one.process.state === 'running'
+      const able = !one.stopping && one.process.state === 'running' && begun.has(one.process.name)
       return able && plan.jobs.some(({ id, releases }) => job.endsWith(`:${id}`) && releases[one.release])
     })
   }

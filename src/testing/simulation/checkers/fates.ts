@@ -192,6 +192,8 @@ function roomOf(d: Decided): Room {
   const changed = new Map(d.rows.map((row) => [row.key, row.after]))
   const before = d.read.filter((run) => {
     const after = changed.get(run.key)
+    // Who asks somebody to stop decides first what is due: the run is in its way as yet.
+    if (after?.state === 'cancelled' && run.stop === null) return true
     return !(run.place && after && after.state !== 'queued' && after.state !== 'running')
   })
   const waiting = before.filter((run) => run.state === 'queued' && !run.place && run.cause === 'schedule').length
