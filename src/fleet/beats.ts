@@ -1,6 +1,6 @@
 import { bucketOf } from '../ledger/index.js'
 import type { Run } from '../ledger/types.js'
-import type { BeatReply } from '../store/port.js'
+import type { BeatReply, NodeSummary } from '../store/port.js'
 import type { Timer } from './clock.js'
 import { isUnavailable } from './link.js'
 import type { Parts } from './parts.js'
@@ -32,6 +32,8 @@ export class Beats {
   private failures = 0
   /** Strays by attempt: when (monotonic) the answer came that showed them first. */
   private strays = new Map<string, number>()
+  /** Sessions that had ended when the last beat was answered. */
+  private ended: ReadonlySet<string> = new Set()
 
   constructor(private readonly parts: Parts) {
     this.lastSent = parts.facts.clock.monotonic()
@@ -157,8 +159,19 @@ export class Beats {
     this.compareStrays(session, reply.strays, sent)
     definitions.sawNodes(reply.nodes, reply.now)
     looker.hint(reply)
+    if (this.sawEnd(reply.nodes)) looker.request()
     this.parts.outage.refreshIfDue()
     if (membership.wantsManifests) looker.request()
+  }
+
+  /**
+   * Whether a session has ended since the last beat. Whoever marked it may not carry the jobs that it held, or be gone before
+   * it took them over, and then nothing else tells of them.
+   */
+  private sawEnd(nodes: readonly NodeSummary[]): boolean {
+    const before = this.ended
+    this.ended = new Set(nodes.flatMap(({ session, endedAt }) => (endedAt === null ? [] : [session])))
+    return [...this.ended].some((session) => !before.has(session))
   }
 
   private compareStrays(session: Session, strays: readonly Run[], sent: number): void {
