@@ -31,7 +31,10 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
         const name = `${run.job}/${run.key}#${run.token}`
         const diedAt = truth.now
         // A request that was on its way may still renew the session of a node that is dead.
-        const by = () => Math.max(diedAt, session.renewedAt, setBackUntil(run.session)) + session.leaseMs + 1_000
+        // Where a node that does not carry the job notices the end first, the others hear of it at their beats.
+        const beatMs = everyoneCarries(header.job) ? 0 : session.leaseMs
+        const by = () =>
+          Math.max(diedAt, session.renewedAt, setBackUntil(run.session)) + session.leaseMs + beatMs + 1_000
         due.set(`taken ${name}`, { by, rule: 'L1', what: `${name}: its node was killed, and nobody has taken it over` })
       }
     }
@@ -46,12 +49,17 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
 
   /** A node that is able to take a job's runs. One whose first request was lost in the outage still waits for its answer. */
   const someoneCarries = (job: string): boolean => {
-    const { living, plan } = truth.world
+    const { living } = truth.world
     const begun = new Set([...truth.sessions.values()].map(({ process }) => process))
     return [...living.values()].some((one) => {
-      const able = !one.stopping && one.process.state === 'running' && begun.has(one.process.name)
-      return able && plan.jobs.some(({ id, releases }) => job.endsWith(`:${id}`) && releases[one.release])
+      return !one.stopping && one.process.state === 'running' && begun.has(one.process.name) && carries(one, job)
     })
+  }
+
+  const everyoneCarries = (job: string): boolean => [...truth.world.living.values()].every((one) => carries(one, job))
+
+  const carries = ({ release }: { readonly release: number }, job: string): boolean => {
+    return truth.world.plan.jobs.some(({ id, releases }) => job.endsWith(`:${id}`) && releases[release])
   }
 
   const changed = (before: Run | null, after: Run | null): void => {

@@ -16,6 +16,8 @@ const DRAINED = { brief: 15_000, long: 25_000 } as const
  */
 export function checkLiveness({ truth, broken }: CheckerContext): Checker {
   const handlers = new Set<string>()
+  /** When a place of the job was last taken or given back, by the store's clock. */
+  const moved = new Map<string, number>()
   const drainedMs = DRAINED[truth.world.plan.pace]
 
   const drained = (): void => {
@@ -51,7 +53,8 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
       if (now - since > drainedMs * 2) broken('L3', `${name} runs for ${now - since} ms`)
       return
     }
-    const waited = now - Math.max(run.createdAt, run.readyAt)
+    // Who waits behind others waits for as long as they take, if they go on.
+    const waited = now - Math.max(run.createdAt, run.readyAt, moved.get(run.job) ?? 0)
     if (waited > drainedMs && (pause === null || run.place)) broken('L3', `${name} waits for ${waited} ms`)
   }
 
@@ -70,6 +73,9 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
 
   return {
     see(seen) {
+      if (seen.kind === 'commit' || seen.kind === 'settle') {
+        for (const { job, before, after } of seen.rows) if (before?.place || after?.place) moved.set(job, seen.storeNow)
+      }
       if (seen.kind === 'handler-started') handlers.add(`${seen.job}/${seen.key}#${seen.token}`)
       if (seen.kind === 'handler-aborted') aborted.add(`${seen.job}/${seen.key}#${seen.token}`)
       if (seen.kind === 'handler-ended') handlers.delete(`${seen.job}/${seen.key}#${seen.token}`)
