@@ -1,5 +1,5 @@
 import { parseSchedule } from '../schedule/index.js'
-import type { Cursor, Occurrence, Schedule } from '../schedule/types.js'
+import type { Cursor, Schedule } from '../schedule/types.js'
 import type { Context } from './context.js'
 import { TEXT_LIMITS } from './limits.js'
 import { isLive, isTransition, type RunEvent } from './states.js'
@@ -72,9 +72,9 @@ export class Draft {
     return this.touched.get(run.key) ?? this.live.get(run.key) ?? run
   }
 
-  /** Moves the cursor past an occurrence that has a row which this ledger does not remember: no row is extended over it. */
-  passOver(schedule: Schedule, occurrence: Occurrence): void {
-    this.advance(schedule, { instant: occurrence.instant, label: occurrence.through })
+  /** Moves the cursor past what has a row which this ledger does not remember: no row is extended over it. */
+  passOver(schedule: Schedule, to: Cursor): void {
+    this.advance(schedule, to)
     this.header.lastFate = null
     this.hasPassedOver = true
   }

@@ -2,12 +2,13 @@ import type { Cursor, Occurrence, Schedule } from '../schedule/types.js'
 import { catchUp } from './catch-up.js'
 import type { Draft } from './draft.js'
 import { recordFate } from './rows.js'
-import { dueStretch } from './stretch.js'
+import { behind, dueStretch } from './stretch.js'
 
 /** Occurrences that a row stands for already although they are above the cursor. */
 interface Taken {
   readonly from: Occurrence
-  readonly to: Occurrence
+  /** The cursor behind all that the row stands for. */
+  readonly to: Cursor
 }
 
 /**
@@ -45,14 +46,30 @@ function earliestTaken(draft: Draft, schedule: Schedule): Taken | null {
   })
   let earliest: Taken | null = null
   for (const keys of [...clashed, ...loaded]) {
-    const from = schedule.occurrence(keys.from)
-    const to = schedule.occurrence(keys.to)
-    if (from === null || to === null || from.instant > draft.now) continue
-    if (!isAbove(schedule, cursor, to.label, to.instant)) continue
-    if (earliest === null || from.instant < earliest.from.instant) earliest = { from, to }
+    const taken = takenBy(schedule, keys)
+    if (taken === null || taken.from.instant > draft.now) continue
+    if (!isAbove(schedule, cursor, taken.to.label, taken.to.instant)) continue
+    if (earliest === null || taken.from.instant < earliest.from.instant) earliest = taken
   }
   return earliest
 }
+
+/**
+ * Which of this node's occurrences a row stands for; null: none. A node with other zone data may have made it: what is a label
+ * there may be none here, and stands between two that are.
+ */
+function takenBy(schedule: Schedule, keys: { readonly from: string; readonly to: string }): Taken | null {
+  // What is no label is the instant of a schedule of the other kind, or a request's id.
+  const isFixed = schedule.kind === 'fixed-time' && LABEL.test(keys.from) && LABEL.test(keys.to)
+  const first = schedule.occurrence(keys.from)
+  const from = first ?? (isFixed ? schedule.next({ instant: 0, label: keys.from }) : null)
+  const to = schedule.occurrence(keys.to)
+  if (from === null || (first === null && from.label > keys.to)) return null
+  if (to !== null) return { from, to: behind(to) }
+  return isFixed ? { from, to: { instant: from.instant, label: keys.to } } : null
+}
+
+const LABEL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/
 
 /** A run's key is a label where its schedule is fixed-time. */
 function isAbove(schedule: Schedule, cursor: Cursor, label: string, instant: number): boolean {

@@ -90,3 +90,39 @@ describe('a job whose cursor was set back and whose rows were not', () => {
     expect(decision.outcome === 'change' && decision.change.events.map(({ id }) => id)).toEqual(['r'])
   })
 })
+
+describe('a live row of a node with other zone data, above a cursor that was set back', () => {
+  /** Waits for its place, and covers what the other node took for labels. */
+  function behindRow(from: string, to: string): Book {
+    const cron = '0,10,20,30,40,50 1,2,3 * * *'
+    const book = Book.defined('2026-03-08T06:45:30Z', {
+      schedule: { cron, timeZone: 'New York', dstGap: 'skip' },
+      catchUp: { policy: 'each', withinMs: 86_400_000, most: 100 },
+    })
+    book.now = Date.parse('2026-03-08T07:25:30Z')
+    const job = book.aggregate()
+    const row = ledger.trigger(job, { request: REQUEST, data: null }, book.ctx())
+    if (row.outcome !== 'change') throw new Error(row.outcome)
+    const run = row.change.runs.find(({ run: { cause } }) => cause === 'manual')?.run
+    if (run === undefined) throw new Error('there is no run')
+    const covers = { from, to, count: 2 }
+    const cause = 'catch-up' as const
+    const other = { ...run, key: from, cause, lane: 'backlog' as const, covers, scheduledAt: book.now }
+    book.rows.set(from, other)
+    book.job = { ...job, runs: [other], header: { ...job.header, waiting: { ...job.header.waiting, backlog: 1 } } }
+    return book
+  }
+
+  // 2:00 to 2:59 are no labels here: the clock goes from 1:59 to 3:00.
+  test.each([
+    ['ends where there is no label here', '2026-03-08T01:50', '2026-03-08T02:20', ['03:00', '03:10', '03:20']],
+    ['begins where there is no label here', '2026-03-08T02:50', '2026-03-08T03:10', ['01:50', '03:20']],
+    ['covers no label of here', '2026-03-08T02:10', '2026-03-08T02:40', ['01:50', '03:00', '03:10', '03:20']],
+  ])('is neither made twice nor its occurrences, where it %s', (_, from, to, others) => {
+    const book = behindRow(from, to)
+    for (let round = 0; round < 5; round += 1) book.attend()
+    const made = [...book.rows.values()].filter(({ key, cause }) => key !== from && cause !== 'manual')
+    const keys = made.flatMap(({ covers }) => [covers?.from, covers?.to].map((key) => key?.slice(11)))
+    expect([...new Set(keys)].sort()).toEqual(others)
+  })
+})
