@@ -62,11 +62,16 @@ function startsUnpoked(draft: Draft, newest: Occurrence): number {
   return newest.instant + Math.min(pokeGraceMs, halfWay)
 }
 
-/** Whether the occurrence is the one right after the last that the run covers, by the terms that the run was made under. */
+/**
+ * Whether the occurrence is the one right after the last that the run covers, by the terms that the run was made under. Where
+ * that one reaches further than what is decided, a node with other zone data made the run, and the rest of it comes first.
+ */
 export function follows(draft: Draft, schedule: Schedule, run: Run, occurrence: Occurrence): boolean {
   if (run.covers === null || run.definition !== draft.header.definition) return false
   const last = schedule.occurrence(run.covers.to)
-  return last !== null && schedule.next(behind(last))?.key === occurrence.key
+  if (last === null) return false
+  const isWhole = last.through <= draft.header.cursor.label
+  return schedule.next(isWhole ? behind(last) : { instant: last.instant, label: last.label })?.key === occurrence.key
 }
 
 /** Adds a stretch to a run that has never been granted. Its key stays the first label, for ever. */

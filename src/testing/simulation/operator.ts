@@ -49,7 +49,9 @@ export class Operator {
       at(delay, () => {
         for (const { header } of ledger.jobs()) {
           for (const run of ledger.live(header.job)) {
-            const old = run.startedAt !== null && run.startedAt < this.#world.storeNow - tooLongMs
+            // Who began before the store's clock was set back may have begun later than now.
+            const runsFor = this.#world.storeNow - (run.startedAt ?? this.#world.storeNow)
+            const old = runsFor > tooLongMs || runsFor < 0
             if (old && run.stop === null) this.#through('cancel', header.job, (commands) => commands.cancel(run))
           }
         }

@@ -23,7 +23,9 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
   const drained = (): void => {
     const { ledger, world } = truth
     const now = world.storeNow
-    const alive = [...world.living.values()].filter((one) => !one.stopping)
+    // A node whose first request was lost in the outage still waits for its answer.
+    const begun = new Set([...truth.sessions.values()].map(({ process }) => process))
+    const alive = [...world.living.values()].filter((one) => !one.stopping && begun.has(one.process.name))
     if (alive.length === 0) return
     for (const { header } of ledger.jobs()) {
       const carried = alive.some((one) =>
