@@ -74,7 +74,7 @@ export class Operator {
     const { job } = this.#random.pick(jobs).header
     this.#requests += 1
     const key = `q${this.#requests}`
-    const [node] = living.keys()
+    const node = this.#started()
     if (node === undefined) return
     const data = { linger: TIDY[this.#world.plan.pace].lingers }
     this.#send(node, 'trigger', job, key, data, (commands) => commands.trigger(job, { key, data }))
@@ -90,9 +90,15 @@ export class Operator {
     })
   }
 
+  /** A node that can be asked: one whose first request was lost in an outage waits long for its answer. */
+  #started(): string | undefined {
+    const [first] = [...this.#world.living].find(([, { node }]) => node.health().state === 'running') ?? []
+    return first
+  }
+
   #through(command: AskedSeen['command'], job: string, act: (commands: Commands) => Promise<unknown>): void {
     this.#requests += 1
-    const [node] = this.#world.living.keys()
+    const node = this.#started()
     if (node !== undefined) this.#send(node, command, job, `q${this.#requests}`, undefined, act)
   }
 

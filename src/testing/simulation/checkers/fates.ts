@@ -76,8 +76,8 @@ const FATES: Readonly<Record<string, Fate>> = {
     const newest = d.moments.instantOf(claim.keys.at(-1) ?? '')
     // Nodes with other zone data do not agree on what was due when the pause began.
     const { families } = truth.world.plan
-    // Nor does a clock or a cursor that was set back.
-    const skewed = families.has('zones') || truth.steppedBackAt > 0 || truth.restoredAt > 0
+    // Nor does a clock or a cursor that was set back, or a job that was given another zone while it was paused.
+    const skewed = families.has('zones') || families.has('deploys') || truth.steppedBackAt > 0 || truth.restoredAt > 0
     if (oldest !== null && oldest <= pause.since && pause.by !== 'fleetcron' && !skewed) {
       broken('S7', `${name}: ${claim.keys[0]} was due at ${oldest}, before the pause began at ${pause.since}`)
     }
