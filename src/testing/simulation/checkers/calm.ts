@@ -33,8 +33,10 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
         // A request that was on its way may still renew the session of a node that is dead.
         // Where a node that does not carry the job notices the end first, the others hear of it at their beats.
         const beatMs = everyoneCarries(header.job) ? 0 : session.leaseMs
-        const by = () =>
-          Math.max(diedAt, session.renewedAt, setBackUntil(run.session)) + session.leaseMs + beatMs + 1_000
+        // A decision that somebody else's overtook is made again: a look and a commit, there and back, over a slow way.
+        const againMs = 5 * Math.max(...[...truth.world.living.values()].map(({ plan }) => plan.latencyMs[1]))
+        const latestMs = session.leaseMs + beatMs + againMs + 1_000
+        const by = () => Math.max(diedAt, session.renewedAt, setBackUntil(run.session)) + latestMs
         due.set(`taken ${name}`, { by, rule: 'L1', what: `${name}: its node was killed, and nobody has taken it over` })
       }
     }
