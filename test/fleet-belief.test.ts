@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Session } from '../src/fleet/session.js'
 import { RunAborted } from '../src/fleet/signal.js'
 import { FleetWorld, job, type Plan, type TestNode, untilSignal } from './fleet/world.js'
 
@@ -120,6 +121,27 @@ describe('belief in a session', () => {
       expect(after.indexOf('attend')).toBeGreaterThanOrEqual(0)
       expect(after.indexOf('attend')).toBeLessThan(after.indexOf('commit'))
       expect(starts).toHaveLength(1)
+    },
+  )
+
+  it.each([true, false])(
+    'ends by a sleep also while nothing is held (the clock can tell: %s)',
+    async (knowsSuspend) => {
+      const world = new FleetWorld()
+      const process = world.clock.process('a', { knowsSuspend })
+      const session = new Session('s', 'n', 10_000, process)
+      expect(session.accept(process.monotonic())).toBe(true)
+      await world.pass(1_000)
+      process.suspend()
+      await world.pass(400)
+      process.resume()
+      expect(session.believed(), 'a nap is within the margin').toBe(true)
+      process.suspend()
+      await world.pass(7_700)
+      process.resume()
+      expect(session.believed(), 'nine seconds and a tenth').toBe(false)
+      expect(session.accept(process.monotonic())).toBe(true)
+      expect(session.believed()).toBe(true)
     },
   )
 

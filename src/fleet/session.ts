@@ -7,6 +7,11 @@ export type LostWhy = 'lease' | 'suspend' | 'refused'
 /** Part of the lease that is never used: what clocks may drift, and what a signal needs to reach a handler. */
 const MARGIN = 0.1
 
+/** The shortest sleep that counts: half the margin is left for what is not noticed. */
+function sleepFrom(leaseMs: number): number {
+  return (leaseMs * MARGIN) / 2
+}
+
 /**
  * One lease term as its node sees it. Belief is inside the truth: the store's lease runs from the moment it handles a
  * request, which is after it was sent; the node counts from before it was sent, and stops a tenth of the lease earlier.
@@ -18,6 +23,8 @@ export class Session {
   lost: LostWhy | null = null
   /** Monotonic instant at which belief ends. */
   until = Number.NEGATIVE_INFINITY
+  /** What the clock said of suspends when belief was last reckoned. */
+  private suspendedMs: number
 
   constructor(
     id: string,
@@ -26,6 +33,7 @@ export class Session {
     private readonly clock: Clock,
   ) {
     this.ref = { id, node, leaseMs }
+    this.suspendedMs = suspendedMs(clock)
   }
 
   /**
@@ -36,12 +44,26 @@ export class Session {
     if (this.lost !== null) return false
     const until = sent + this.ref.leaseMs * (1 - MARGIN)
     if (this.clock.monotonic() >= until) return false
+    this.countSleep()
+    this.suspendedMs = suspendedMs(this.clock)
     this.until = Math.max(this.until, until)
     return true
   }
 
   believed(): boolean {
+    this.countSleep()
     return this.lost === null && this.clock.monotonic() < this.until
+  }
+
+  /** The store's lease ran while the machine was suspended and the monotonic clock stood still. */
+  private countSleep(): void {
+    const reading = suspendedMs(this.clock)
+    const asleep = reading - this.suspendedMs
+    // A wall clock set back must not hide a suspend that follows; and what readings differ by anyhow is no sleep.
+    this.suspendedMs = Math.min(this.suspendedMs, reading)
+    if (asleep < sleepFrom(this.ref.leaseMs)) return
+    this.suspendedMs = reading
+    this.until -= asleep
   }
 }
 
@@ -112,7 +134,7 @@ export class Sessions {
     const asleep = reading - this.suspendedMs
     // A wall clock set back must not hide a suspend that follows.
     this.suspendedMs = Math.min(this.suspendedMs, reading)
-    if (asleep >= (session.ref.leaseMs * MARGIN) / 2) this.lose(session, 'suspend')
+    if (asleep >= sleepFrom(session.ref.leaseMs)) this.lose(session, 'suspend')
     else if (!session.believed()) this.lose(session, 'lease')
   }
 

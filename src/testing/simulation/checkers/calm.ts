@@ -4,8 +4,8 @@ import type { Checker, CheckerContext } from './checker.js'
 /** Sessions that faults have ended, their recoveries and their backlog are over by then. */
 const SETTLING_MS = 15_000
 
-/** An occurrence is decided within the grace of the nodes that look after the jobs of others, and a beat or two. */
-const LATE_MS = 2_500
+/** An occurrence is decided within the grace of the nodes that look after the jobs of others, and a beat of four seconds. */
+const LATE_MS = 4_500
 
 /**
  * L1, L2, L4, L5, S9 while nothing is in the way: after the faults, or in a seed without any. A killed node's runs are

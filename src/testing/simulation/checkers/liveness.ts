@@ -1,14 +1,17 @@
 import type { Run } from '../../../ledger/types.js'
 import type { Checker, CheckerContext } from './checker.js'
 
-/** What a start may take beyond its round trips: the second in line looks after its grace, a beat finds the rest. */
-const START_MS = 2_500
+/**
+ * What a start may take beyond its round trips: the second in line looks after its grace; a beat, every four seconds at the
+ * latest, finds what a node that was killed meanwhile would have looked after.
+ */
+const START_MS = 4_500
 
 /** Between two beats of a node that holds nothing. */
 const BEAT_MS = 10_000
 
 /** Abandoned handlers, retries and the operator's last cancellations have ended by then. */
-const DRAINED = { brief: 15_000, long: 25_000 } as const
+const DRAINED = { brief: 17_000, long: 25_000 } as const
 
 /**
  * L3, S9 at the end, after the calm: nothing due is left alone, nothing waits or runs for ever, no run is forgotten and
