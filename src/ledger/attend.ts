@@ -2,7 +2,7 @@ import type { AttendContext } from './context.js'
 import { Draft } from './draft.js'
 import { decideDue } from './due.js'
 import { grant } from './grant.js'
-import { recover } from './recover.js'
+import { recordLosses, recover } from './recover.js'
 import { cancelRetired, cancelStopped } from './stop.js'
 import type { Aggregate, Change } from './types.js'
 
@@ -12,9 +12,11 @@ import type { Aggregate, Change } from './types.js'
  */
 export function attend(job: Aggregate, ctx: AttendContext): Change | null {
   const draft = new Draft(job, ctx)
-  recover(draft, ctx)
+  const lost = recover(draft, ctx)
   cancelStopped(draft)
   decideDue(draft)
+  // What has just been replaced may be a run that was left to another node: it is not started again, so it ends here.
+  recordLosses(draft, ctx, [...lost, ...recover(draft, ctx)])
   if (draft.header.retired) cancelRetired(draft)
   else grant(draft, ctx)
   return draft.close()

@@ -6,13 +6,19 @@ import type { Reason } from './states.js'
 import { stopReason } from './stop.js'
 import type { EndedSession, Run } from './types.js'
 
+/** A run whose session ended, and the node that held it. */
+interface Loss {
+  readonly key: string
+  readonly node: string
+}
+
 /**
  * Takes up the runs of sessions that were marked as ended. Each goes back to the queue (and is granted in the same
  * change where this node has room), is given up after `recover` charged losses, or is cancelled if it was asked to stop.
  * A run whose earlier handler still runs in this process is left to another node.
  */
-export function recover(draft: Draft, ctx: AttendContext): void {
-  const lost: { readonly key: string; readonly node: string }[] = []
+export function recover(draft: Draft, ctx: AttendContext): Loss[] {
+  const lost: Loss[] = []
   for (const run of draft.held()) {
     if (run.state !== 'running' || run.session === null) continue
     // Who was asked to stop is cancelled, not started: no handler is in the way of that.
@@ -22,6 +28,11 @@ export function recover(draft: Draft, ctx: AttendContext): void {
     recoverOne(draft, ctx, run, ended)
     lost.push({ key: run.key, node: ended.node })
   }
+  return lost
+}
+
+/** Records what `recover` took up, in one event. */
+export function recordLosses(draft: Draft, ctx: AttendContext, lost: readonly Loss[]): void {
   if (lost.length > 0) draft.event('recovered', `${ctx.changeId}.recovered`, ctx.node, 'their sessions ended', lost)
 }
 

@@ -95,6 +95,16 @@ describe('a lost attempt', () => {
     expect(book.row(KEY)).toMatchObject({ state: 'cancelled', reason: 'cancelled' })
   })
 
+  test('replaced as its session ends: cancelled in that change, also by the node in which its handler still runs', () => {
+    const { book } = granted({ overlap: 'replace' })
+    const ended = book.ended('s1')
+    book.now += 60_000
+    const started = book.attend({ session: 's2', ended, busy: new Set([KEY]) })
+    expect(started.map(({ key }) => key)).toEqual(['2026-11-29T10:02Z'])
+    expect(book.row(KEY)).toMatchObject({ state: 'cancelled', reason: 'replaced', attempts: [{ outcome: 'lost' }] })
+    expect(book.events.filter(({ kind }) => kind === 'recovered')).toHaveLength(1)
+  })
+
   test('handed back while its handler still runs here: granted by another node only', () => {
     const { book, run } = granted()
     book.settle(run, { kind: 'handed-back', why: 'the session was lost', called: true })
