@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Job, Queue, QueueEvents } from 'bullmq'
@@ -12,6 +12,9 @@ import { BUNDLES, bundleMain, type Child, start } from './children.js'
 import { type OwnServer, ownServer, sharedServer } from './servers/index.js'
 
 const SCRIPT = join(BUNDLES, `bullmq-${randomUUID()}.mjs`)
+
+/** The id of the BullMQ job that pokes an occurrence. */
+const pokeId = (key: string) => `repeat:app:often:${Date.parse(key)}`
 
 beforeAll(async () => {
   mkdirSync(BUNDLES, { recursive: true })
@@ -68,10 +71,19 @@ describe('a worker that', () => {
     })
   }
 
-  /** The first run that a node has begun, and that it holds until its signal fires. */
+  /** The first run that a node holds until its signal fires, and whose BullMQ job is in its hands. */
   async function held(node: Child): Promise<string> {
+    const active = new Set<string>()
+    const changed = new EventEmitter()
+    const on = ({ jobId }: { jobId: string }) => {
+      active.add(jobId)
+      changed.emit('active')
+    }
+    events.on('active', on)
     const { key, attempt } = (await node.line()) as Said
     expect(attempt).toBe(1)
+    while (!active.has(pokeId(key))) await once(changed, 'active')
+    events.off('active', on)
     return key
   }
 
@@ -84,7 +96,7 @@ describe('a worker that', () => {
     expect(await b.line()).toEqual({ key, attempt: 2 })
     const { id = '', returnvalue } = await ended
     expect(returnvalue).toMatchObject({ state: 'succeeded', attempt: 2, node: 'b', result: 'b' })
-    expect(id).toBe(`repeat:app:often:${Date.parse(key)}`)
+    expect(id).toBe(pokeId(key))
     a.process.kill('SIGCONT')
     a.process.kill('SIGTERM')
     await a.ended()
@@ -99,7 +111,7 @@ describe('a worker that', () => {
     a.process.kill('SIGKILL')
     node('b', false)
     const { id, returnvalue, attemptsStarted } = await ended
-    expect(id).toBe(`repeat:app:often:${Date.parse(key)}`)
+    expect(id).toBe(pokeId(key))
     expect(returnvalue).toMatchObject({ state: 'succeeded', attempt: 2, node: 'b' })
     expect(attemptsStarted).toBe(2)
     expect(await attempts(key)).toEqual(['succeeded', ['a lost', 'b succeeded']])
