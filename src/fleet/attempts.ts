@@ -3,6 +3,9 @@ import type { AbortKind } from './events.js'
 import type { Grant, Parts } from './parts.js'
 import type { Session } from './session.js'
 
+/** A node that has no room for so short a time is not passed over: a burst is over before the others hear of it. */
+const FULL_MS = 2_000
+
 /**
  * Every attempt this node knows of, so that what it runs and what the ledger says it runs can be compared both ways.
  * An attempt is in one place at a time: pending (its commit is on its way, or of unknown outcome), held (its handler has
@@ -13,12 +16,20 @@ export class Attempts {
   private readonly held = new Map<string, Attempt>()
   private readonly abandoned = new Map<string, Attempt>()
   private idle: (() => void)[] = []
+  /** Monotonic instant since which there has been no room. */
+  private fullSince: number | null = null
 
   constructor(private readonly parts: Parts) {}
 
   /** Runs that this node could take now. */
   room(): number {
     return Math.max(0, this.parts.facts.maxRuns - this.held.size - this.pending.size)
+  }
+
+  /** Whether what comes next is better left to others: there has been no room for a while. */
+  isFull(): boolean {
+    this.watchRoom()
+    return this.fullSince !== null && this.parts.facts.clock.monotonic() - this.fullSince >= FULL_MS
   }
 
   /** Whether anything runs, or may run, under the session. */
@@ -45,6 +56,7 @@ export class Attempts {
 
   expect(session: Session, attemptIds: readonly string[]): void {
     for (const id of attemptIds) this.pending.set(id, session)
+    this.watchRoom()
     this.parts.sessions.watch()
     this.parts.beats.reschedule()
   }
@@ -120,7 +132,13 @@ export class Attempts {
     return this.held.size === 0 && this.pending.size === 0
   }
 
+  private watchRoom(): void {
+    if (this.room() > 0) this.fullSince = null
+    else this.fullSince ??= this.parts.facts.clock.monotonic()
+  }
+
   private changed(): void {
+    this.watchRoom()
     if (!this.isIdle()) return
     const waiting = this.idle
     this.idle = []

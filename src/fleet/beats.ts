@@ -136,7 +136,7 @@ export class Beats {
       services: [facts.service],
       buckets: membership.mine().buckets,
       attempts: [...new Set([...attempts.idsOf(session), ...settling.idsOf(session)])],
-      room: facts.attends && !stopping.aborted && attempts.room() > 0,
+      room: facts.attends && !stopping.aborted && !attempts.isFull(),
     }
   }
 
