@@ -83,6 +83,34 @@ describe('the loop', () => {
     expect(a.node.health().running.length).toBeLessThanOrEqual(2)
   })
 
+  it('is called full when it has had no room for two seconds, so that a burst is divided as ever', async () => {
+    const world = new FleetWorld()
+    const a: ReturnType<FleetWorld['node']> = world.node(
+      'a',
+      [
+        job('short', () => undefined),
+        job(
+          'long',
+          lasting(() => a.process, 12_000),
+          { schedule: { cron: '2 * * * *', timeZone: 'UTC', dstGap: 'next' } },
+        ),
+      ],
+      { options: { maxRuns: 1, leaseMs: 3_000 } },
+    )
+    await world.started(a)
+    const full: number[] = []
+    for (let at = 0; at < 150_000; at += 200) {
+      await world.until(at)
+      const { nodes } = await world.store.load({ nodes: true })
+      if (nodes.some(({ room }) => !room)) full.push(at)
+    }
+    // Due after 90 s; a beat each second while it is held, each three seconds after it.
+    expect(full[0]).toBeGreaterThanOrEqual(92_000)
+    expect(full[0]).toBeLessThan(93_500)
+    expect(full.at(-1)).toBeGreaterThan(101_000)
+    expect(full.at(-1)).toBeLessThan(106_000)
+  })
+
   it('parks a job that cannot be decided and goes on with the others', async () => {
     const world = new FleetWorld()
     const seen: string[] = []
