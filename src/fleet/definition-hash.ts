@@ -6,10 +6,12 @@ export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const fields = value as Record<string, unknown>
-  const words = Object.keys(fields)
-    .sort()
-    .flatMap((key) => (isLeftOut(fields[key]) ? [] : [`${JSON.stringify(key)}:${canonicalJson(fields[key])}`]))
-  return `{${words.join(',')}}`
+  let words = ''
+  for (const key of Object.keys(fields).sort()) {
+    const field = fields[key]
+    if (!isLeftOut(field)) words += `${words === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(field)}`
+  }
+  return `{${words}}`
 }
 
 /** What JSON has no word for is no field of an object. */
