@@ -1,3 +1,4 @@
+import { labelToWall } from '../schedule/index.js'
 import type { Cursor, Occurrence, Schedule } from '../schedule/types.js'
 import { catchUp } from './catch-up.js'
 import type { Draft } from './draft.js'
@@ -60,7 +61,7 @@ function earliestTaken(draft: Draft, schedule: Schedule): Taken | null {
  */
 function takenBy(schedule: Schedule, keys: { readonly from: string; readonly to: string }): Taken | null {
   // What is no label is the instant of a schedule of the other kind, or a request's id.
-  const isFixed = schedule.kind === 'fixed-time' && LABEL.test(keys.from) && LABEL.test(keys.to)
+  const isFixed = schedule.kind === 'fixed-time' && isLabel(keys.from) && isLabel(keys.to)
   const first = schedule.occurrence(keys.from)
   const from = first ?? (isFixed ? schedule.next({ instant: 0, label: keys.from }) : null)
   const to = schedule.occurrence(keys.to)
@@ -69,7 +70,9 @@ function takenBy(schedule: Schedule, keys: { readonly from: string; readonly to:
   return isFixed ? { from, to: { instant: from.instant, label: keys.to } } : null
 }
 
-const LABEL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/
+function isLabel(key: string): boolean {
+  return labelToWall(key) !== null
+}
 
 /** A run's key is a label where its schedule is fixed-time. */
 function isAbove(schedule: Schedule, cursor: Cursor, label: string, instant: number): boolean {

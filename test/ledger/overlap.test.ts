@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Definition, Overlap, Run } from '../../src/ledger/types.js'
 import { Book, line } from './book.js'
+import { rules, zonesOf } from './zones.js'
 
 /** What overlap makes of one fresh occurrence, by what holds and awaits the places. A minute job in UTC, from 10:00:30. */
 const day = '2026-11-29'
@@ -215,6 +216,20 @@ describe('merge', () => {
       `${k('10:04')} queued schedule ${k('10:04')}..${k('10:05')} x2`,
       one('10:06', 'queued schedule'),
     ])
+  })
+
+  test('a run that a node with other zone data made absorbs the rest of its gap first, then what follows that', () => {
+    const schedule = { cron: '0,30 1,2,3 * * *', timeZone: 'New York', dstGap: 'next' } as const
+    const book = Book.defined('2026-03-08T06:50Z', { schedule, overlap: 'merge' })
+    // It has not heard of the clock change at 07:00Z, for which 02:00 is not followed by 03:00 at once.
+    book.zones = zonesOf({ 'New York': rules(-5) })
+    book.attendAt('2026-03-08T07:00Z', { room: 0 })
+    expect(book.lines()).toEqual(['2026-03-08T02:00 queued schedule 2026-03-08T02:00..2026-03-08T02:00 x1'])
+    book.zones = zonesOf()
+    book.attendAt('2026-03-08T07:00:30Z', { room: 0 })
+    expect(book.lines()).toEqual(['2026-03-08T02:00 queued schedule 2026-03-08T02:00..2026-03-08T02:30 x2'])
+    book.attendAt('2026-03-08T07:30Z', { room: 0 })
+    expect(book.lines()).toEqual(['2026-03-08T02:00 queued schedule 2026-03-08T02:00..2026-03-08T03:30 x3'])
   })
 
   test('is bounded by queue where it cannot absorb', () => {

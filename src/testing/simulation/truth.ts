@@ -144,6 +144,11 @@ export class Truth {
     return this.ledger.definition(row.header.job, row.header.definition)
   }
 
+  /** Processes that have begun a session. */
+  begun(): ReadonlySet<string> {
+    return new Set([...this.sessions.values()].map(({ process }) => process))
+  }
+
   #begin(id: string, node: string, process: string, leaseMs: number): SessionTruth {
     const order = [...this.sessions.values()].filter((one) => one.node === node).length
     const begunAt = this.storeNow

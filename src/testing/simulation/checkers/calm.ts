@@ -52,7 +52,7 @@ export function checkCalm({ truth, broken }: CheckerContext): Checker {
   /** A node that is able to take a job's runs. One whose first request was lost in the outage still waits for its answer. */
   const someoneCarries = (job: string): boolean => {
     const { living } = truth.world
-    const begun = new Set([...truth.sessions.values()].map(({ process }) => process))
+    const begun = truth.begun()
     return [...living.values()].some((one) => {
       return !one.stopping && one.process.state === 'running' && begun.has(one.process.name) && carries(one, job)
     })

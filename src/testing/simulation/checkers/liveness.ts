@@ -27,7 +27,7 @@ export function checkLiveness({ truth, broken }: CheckerContext): Checker {
     const { ledger, world } = truth
     const now = world.storeNow
     // A node whose first request was lost in the outage still waits for its answer.
-    const begun = new Set([...truth.sessions.values()].map(({ process }) => process))
+    const begun = truth.begun()
     const alive = [...world.living.values()].filter((one) => !one.stopping && begun.has(one.process.name))
     if (alive.length === 0) return
     for (const { header } of ledger.jobs()) {
