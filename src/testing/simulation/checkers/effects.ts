@@ -1,6 +1,9 @@
 import type { Observation } from '../observations.js'
 import type { Checker, CheckerContext } from './checker.js'
 
+/** What an attempt says that a fence has refused. */
+const REFUSED = /^a fence showed token (\d+)$/
+
 /**
  * S4, S5: the business database. Every key has one effect, whatever happened to the ledger; and from the start of an
  * attempt no older attempt of the same resource writes.
@@ -29,6 +32,10 @@ export function checkEffects({ truth, broken }: CheckerContext): Checker {
     see(seen) {
       if (seen.kind === 'commit') {
         for (const { job, key, after } of seen.rows) {
+          const refused = REFUSED.exec(after?.attempts.at(-2)?.note ?? '')?.[1] ?? 0
+          if (after?.state === 'running' && after.token <= Number(refused)) {
+            broken('S3', `${job}/${key} was granted with token ${after.token} after a fence had shown it ${refused}`)
+          }
           const shows = business.fences.get(after?.resource ?? '') ?? 0
           if (after?.state === 'running' && shows > after.token) shownAtGrant.set(`${job}|${key}|${after.token}`, shows)
         }
