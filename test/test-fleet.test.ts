@@ -138,6 +138,23 @@ describe('advance', () => {
 })
 
 describe('a fleet under test', () => {
+  it('does what is asked in a row without anybody turning the clock', async () => {
+    fleet.job('minute', { cron: '* * * * *', timeZone: 'UTC' }, () => undefined)
+    fleet.job('other', { cron: '0 9 * * *', timeZone: 'UTC' }, () => undefined)
+    await fleet.start()
+    await Promise.all([fleet.trigger('minute'), fleet.trigger('minute'), fleet.trigger('minute')])
+    const past = { from: new Date('2026-11-29T10:00Z'), to: new Date('2026-11-29T10:02Z') }
+    for (let round = 0; round < 3; round += 1) expect(await fleet.backfill('minute', past)).toBe(3)
+    await fleet.pause('minute')
+    await fleet.resume('minute')
+    const run = await fleet.trigger('minute')
+    await fleet.cancel(run).catch((error) => expect(error).toMatchObject({ code: 'STATE_CONFLICT' }))
+    await fleet.trigger('minute')
+    await fleet.retire('minute')
+    await Promise.all(['2026-11-27', '2026-11-28'].map((date) => runJob(fleet, 'other', { date })))
+    expect((await fleet.runs({ job: 'minute' })).length).toBeGreaterThan(12)
+  })
+
   it('stops although a handler does not, and nobody turns the clock', async () => {
     fleet.job('stuck', daily, () => new Promise(() => {}))
     await fleet.start()

@@ -1,4 +1,5 @@
 import { FleetcronError } from '../errors.js'
+import { decides } from '../ledger/index.js'
 import type { Aggregate, Run } from '../ledger/types.js'
 import { oneLine } from '../platform/told.js'
 import type { NodeRow } from '../store/port.js'
@@ -69,9 +70,7 @@ async function coveringRun({ store }: OpenLedger, job: string, key: string): Pro
   let before: Run | undefined
   for (let searched = 0; searched < SEARCHED; searched += PAGE) {
     const page = await store.runs({ job, limit: PAGE, ...(before === undefined ? {} : { before }) })
-    const found = page.find(
-      ({ covers, cause }) => cause !== 'manual' && covers && covers.from <= key && key <= covers.to,
-    )
+    const found = page.find((run) => decides(run, key))
     if (found) return found
     before = page.at(-1)
     if (page.length < PAGE) return null

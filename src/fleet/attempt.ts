@@ -1,11 +1,13 @@
 import type { Outcome } from '../ledger/context.js'
 import type { AttemptOutcome } from '../ledger/types.js'
+import type { ScheduleSpec } from '../schedule/types.js'
 import { describeError, isUncertain, staleToken } from './attempt-error.js'
 import type { Timer } from './clock.js'
 import type { AbortKind, AttemptRef } from './events.js'
 import { prepareEffects, shutOut } from './fence.js'
 import { HandlerRun } from './handler-run.js'
 import type { HostedJob } from './node.js'
+import { scheduleOf } from './own-schedule.js'
 import type { Grant, Parts } from './parts.js'
 import { keepResult } from './result.js'
 import { withRun } from './run.js'
@@ -70,21 +72,23 @@ export class Attempt {
   private async go(): Promise<void> {
     const { facts, effectTables, sessions } = this.parts
     const refusal = await prepareEffects(facts, effectTables, this.grant, this.controller.signal)
+    const made = await scheduleOf(this.parts, this.grant)
     sessions.check()
     if (this.why === 'cancel' || this.why === 'replace') this.end({ kind: 'cancelled', why: this.why })
     else if (this.why !== null) this.end({ kind: 'handed-back', why: WORDS[this.why], called: false })
     else if (!this.grant.session.believed()) this.end({ kind: 'handed-back', why: WORDS.session, called: false })
     else if (refusal !== null) this.end(refusal)
-    else await this.run()
+    else if (made.unknown !== null) this.end({ kind: 'handed-back', why: made.unknown, called: false })
+    else await this.run(made.spec)
   }
 
-  private async run(): Promise<void> {
+  private async run(spec: ScheduleSpec | null): Promise<void> {
     const { timeoutMs } = this.grant.definition
     this.state = 'running'
     if (timeoutMs !== null) this.timer(timeoutMs, () => this.fire('timeout'))
     let run: HandlerRun
     try {
-      run = new HandlerRun(this.parts, this.hosted, this.grant, this.controller.signal)
+      run = new HandlerRun(this.parts, this.hosted, { ...this.grant, spec }, this.controller.signal)
     } catch (error) {
       // Data that its handler does not take stays so: the run fails at once, and says it once.
       this.isFinal = true

@@ -37,6 +37,9 @@ export interface RunRef {
 /** A request gives up after so many rounds against others who change the same job. */
 const ROUNDS = 30
 
+/** A request that lost to somebody else is tried again at once so often: the usual other one is a node that starts what was asked just before. */
+const AT_ONCE = 5
+
 /** Steps by which a job is brought forward before a request is carried out, whose rows are there and whose cursor was set back. */
 const STEPS = 2_000
 
@@ -175,7 +178,7 @@ export class Commands {
       if (isWon && change.events.some(({ id }) => id === request.id)) return null
       // A store that was set back is brought forward a step at a time, which is no contest with anybody.
       if ((isWon || taken.size > known) && steps++ < STEPS) round = 0
-      else await wait(clock, backoff.nextMs())
+      else if (committed === null || round >= AT_ONCE) await wait(clock, backoff.nextMs())
     }
     throw doubt ?? busy(job)
   }

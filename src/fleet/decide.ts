@@ -176,7 +176,8 @@ export class Decider {
   }
 
   private start(session: Session, job: Aggregate, run: Run): void {
-    this.parts.attempts.start({ run, definition: job.definition, anchor: job.header.anchor, session })
+    const { definition, header } = job
+    this.parts.attempts.start({ run, definition, hash: header.definition, anchor: header.anchor, session })
   }
 
   private losers(decided: readonly Decided[], results: Results, taken: Map<string, Set<string>>): string[] {

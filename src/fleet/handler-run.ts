@@ -1,13 +1,23 @@
 import type { BoundEffects } from '../effect/port.js'
 import { FleetcronError } from '../errors.js'
-import type { Cause, Covers } from '../ledger/types.js'
+import { isWithin } from '../ledger/index.js'
+import type { Cause, Covers, Definition, Run as LedgerRun } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
+import type { ScheduleSpec } from '../schedule/types.js'
 import type { HostedJob } from './node.js'
-import type { Grant, Parts } from './parts.js'
+import type { Parts } from './parts.js'
 import type { Run, RunOccurrence } from './run.js'
 
 /** At most this many occurrences are listed one by one. */
 const OCCURRENCES_MOST = 10_000
+
+/** What a handler's run is made of: the run, the terms it was granted under, and the schedule its occurrences came from. */
+export interface Handed {
+  readonly run: LedgerRun
+  readonly definition: Definition
+  readonly spec: ScheduleSpec | null
+  readonly anchor: number
+}
 
 /** The run as its handler sees it. Asking for the signal or an effect looks at the session first: a handler that blocked the event loop goes on before any timer could tell it. */
 export class HandlerRun implements Run {
@@ -28,11 +38,11 @@ export class HandlerRun implements Run {
   readonly fence: BoundEffects['fence']
   readonly call: BoundEffects['call']
   readonly #parts: Parts
-  readonly #grant: Omit<Grant, 'session'>
+  readonly #grant: Handed
   readonly #signal: AbortSignal
 
   /** @throws `DATA_INVALID` */
-  constructor(parts: Parts, hosted: HostedJob, grant: Omit<Grant, 'session'>, signal: AbortSignal, owned = true) {
+  constructor(parts: Parts, hosted: HostedJob, grant: Handed, signal: AbortSignal, owned = true) {
     this.owned = owned
     const { run } = grant
     const { name } = hosted
@@ -72,19 +82,20 @@ export class HandlerRun implements Run {
   }
 
   occurrences(): RunOccurrence[] {
-    const { definition, anchor } = this.#grant
+    const { spec, anchor } = this.#grant
     const { covers } = this
     if (covers === null) return []
-    const single = [{ key: this.key, at: new Date(this.scheduledAt) }]
-    if (covers.count === 1 || definition.schedule === null) return single
+    // The key of a backfill or a retry names the request; that of its occurrence is the first it covers.
+    const single = [{ key: covers.from, at: new Date(this.scheduledAt) }]
+    if (covers.count === 1 || spec === null) return single
     const { zones } = this.#parts.facts
-    const schedule = parseSchedule(definition.schedule, zones === undefined ? { anchor } : { anchor, zones })
+    const schedule = parseSchedule(spec, zones === undefined ? { anchor } : { anchor, zones })
     const first = schedule.occurrence(covers.from)
     if (first === null) return single
     const before = schedule.cursorAt(first.instant - 1)
     return schedule
       .between(before, this.scheduledAt.getTime(), OCCURRENCES_MOST)
-      .filter(({ key }) => key >= covers.from && key <= covers.to)
+      .filter(({ key }) => isWithin(covers, key))
       .map(({ key, instant }) => ({ key, at: new Date(instant) }))
   }
 
@@ -97,18 +108,13 @@ export class HandlerRun implements Run {
 }
 
 /** What a trigger handed in goes before what the schedule says. */
-function dataOf(hosted: HostedJob, { run, definition }: Omit<Grant, 'session'>): unknown {
+function dataOf(hosted: HostedJob, { run, definition }: Handed): unknown {
   const text = run.data ?? definition.data
   const data = text === undefined ? undefined : JSON.parse(text)
   return hosted.parse === undefined ? data : hosted.parse(data)
 }
 
-function bindEffects(
-  parts: Parts,
-  name: string,
-  grant: Omit<Grant, 'session'>,
-  signal: AbortSignal,
-): () => BoundEffects {
+function bindEffects(parts: Parts, name: string, grant: Handed, signal: AbortSignal): () => BoundEffects {
   const { effects, fleet, leaseMs } = parts.facts
   if (effects === null) {
     return () => {

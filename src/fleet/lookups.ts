@@ -1,6 +1,7 @@
+import { decides } from '../ledger/index.js'
 import type { Aggregate, LedgerEvent, Pause, Run } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
-import type { ScheduleSpec } from '../schedule/types.js'
+import type { Schedule, ScheduleSpec } from '../schedule/types.js'
 import type { RunsQuery } from '../store/port.js'
 import type { Parts } from './parts.js'
 
@@ -78,15 +79,32 @@ export class Lookups {
       store.load({ keys: [{ job, key }] }),
     )
     if (reply.runs[0] !== undefined) return reply.runs[0]
+    const found = await this.covering(job, key, most)
+    if (found !== null) return (await this.isOccurrence(found, key)) ? found : null
+    return null
+  }
+
+  /** The row that decided the occurrence together with others. */
+  private async covering(job: string, key: string, most: number): Promise<Run | null> {
     let before: RunsQuery['before']
     for (let searched = 0; searched < most; searched += PAGE) {
       const page = await this.runs({ job, limit: PAGE, ...(before === undefined ? {} : { before }) })
-      const found = page.find((run) => run.cause !== 'manual' && covers(run, key))
+      const found = page.find((run) => decides(run, key))
       if (found !== undefined) return found
       before = page.at(-1)
       if (page.length < PAGE) return null
     }
     return null
+  }
+
+  /** Whether the key is one of the schedule that the row was made under; true where its terms are not stored any more. */
+  private async isOccurrence({ job, definition }: Run, key: string): Promise<boolean> {
+    const { link, facts } = this.parts
+    const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: [job] }))
+    const schedule = reply.definitions.get(job)?.find(({ hash }) => hash === definition)?.content.schedule
+    const anchor = reply.jobs.get(job)?.header.anchor
+    if (schedule == null || anchor === undefined) return true
+    return this.parse(schedule, anchor).occurrence(key) !== null
   }
 
   view({ header, tally, definition, runs }: Aggregate): JobView {
@@ -105,9 +123,13 @@ export class Lookups {
 
   private next(spec: ScheduleSpec | null, anchor: number, cursor: { instant: number; label: string }): Date | null {
     if (spec === null) return null
-    const { zones } = this.parts.facts
-    const found = parseSchedule(spec, zones === undefined ? { anchor } : { anchor, zones }).next(cursor)
+    const found = this.parse(spec, anchor).next(cursor)
     return found === null ? null : new Date(found.instant)
+  }
+
+  private parse(spec: ScheduleSpec, anchor: number): Schedule {
+    const { zones } = this.parts.facts
+    return parseSchedule(spec, zones === undefined ? { anchor } : { anchor, zones })
   }
 
   private async ask<T>(
@@ -117,8 +139,4 @@ export class Lookups {
     const { reply } = await this.parts.link.call(operation, this.parts.facts.leaseMs, act)
     return reply
   }
-}
-
-function covers(run: Run, key: string): boolean {
-  return run.covers !== null && run.covers.from <= key && key <= run.covers.to
 }

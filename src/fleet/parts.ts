@@ -73,6 +73,8 @@ export interface Grant {
   readonly run: Run
   /** The terms it was granted under: they decide what its end means. */
   readonly definition: Definition
+  /** The hash of these terms; the run may have been made under earlier ones (`run.definition`). */
+  readonly hash: string
   /** The job's anchor: where `every` counts from. */
   readonly anchor: number
   readonly session: Session

@@ -39,7 +39,10 @@ export class Settling {
   }
 
   /** Takes charge of an outcome. `session` null: the run was never this node's to run (a stray). */
-  offer(grant: Omit<Grant, 'session' | 'anchor'> & { readonly session: Session | null }, outcome: Outcome): void {
+  offer(
+    grant: Omit<Grant, 'session' | 'anchor' | 'hash'> & { readonly session: Session | null },
+    outcome: Outcome,
+  ): void {
     const { run, definition, session } = grant
     const { job, key, attempt, token } = run
     const attemptId = run.attemptId ?? ''

@@ -78,8 +78,8 @@ export class UnownedAttempt {
 
   private async call(): Promise<unknown> {
     const { definition, header } = this.unowned
-    const grant = { run: this.row(), definition: { ...definition, fence: false }, anchor: header.anchor }
-    const run = new HandlerRun(this.parts, this.hosted, grant, this.controller.signal, false)
+    const terms = { definition: { ...definition, fence: false }, spec: definition.schedule, anchor: header.anchor }
+    const run = new HandlerRun(this.parts, this.hosted, { run: this.row(), ...terms }, this.controller.signal, false)
     return withRun(run, () => this.hosted.handler(run as never))
   }
 

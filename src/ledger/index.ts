@@ -1,5 +1,6 @@
 export { attend } from './attend.js'
 export { backfill, cancel, manualKey, noteResolved, pause, resume, retire, retryRun, trigger } from './commands.js'
+export { decides, isWithin } from './covers.js'
 export { define } from './define.js'
 export { keep } from './keep.js'
 export { WINDOW } from './limits.js'
