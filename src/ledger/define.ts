@@ -1,3 +1,4 @@
+import type { Schedule } from '../schedule/types.js'
 import type { Context } from './context.js'
 import { Draft } from './draft.js'
 import { decideDue } from './due.js'
@@ -82,8 +83,25 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
   // has passed, is due. Any other schedule begins now.
   const goesOn = draft.schedule?.kind === 'fixed-time' && after?.kind === 'fixed-time' && !job.header.retired
   if (after !== null && !goesOn) draft.advance(after, after.cursorAt(ctx.now))
+  if (after?.kind === 'fixed-time') unpass(draft, after)
   draft.event('redefined', `${ctx.changeId}.defined`, input.by, why, { hash: input.hash, from: job.header.definition })
   return draft.close()
+}
+
+/**
+ * In a zone further west the clock shows again what the old zone's has shown. Such labels count as decided, since they were run
+ * there; but not where the job has never made a row, nor for another single date, whose row would show itself by a clash.
+ */
+function unpass(draft: Draft, schedule: Schedule): void {
+  const { cursor, position } = draft.header
+  const wall = singleDate(draft.definition)
+  const isAnother = wall !== null && wall !== singleDate(draft.job.definition)
+  const { label } = schedule.cursorAt(cursor.instant)
+  if ((position === 1 || isAnother) && label < cursor.label) draft.header.cursor = { ...cursor, label }
+}
+
+function singleDate({ schedule }: Definition): string | null {
+  return schedule !== null && 'at' in schedule ? schedule.at : null
 }
 
 /** Registering a job never makes an occurrence of the past due: its cursor begins now. */

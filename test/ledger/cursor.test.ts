@@ -9,6 +9,10 @@ function cron(expression: string, timeZone: string, dstGap: 'next' | 'skip' = 'n
   return { schedule: { cron: expression, timeZone, dstGap } }
 }
 
+function at(wall: string, timeZone: string): Pick<Definition, 'schedule'> {
+  return { schedule: { at: wall, timeZone, dstGap: 'next' } }
+}
+
 /** What became of every occurrence: `key state`, with how many where it is not one. */
 function fates(book: Book): string[] {
   return [...book.rows.values()].map(({ key, state, reason, covers }) => {
@@ -166,6 +170,42 @@ describe('a change of terms', () => {
     redefine(book, '2026-11-29T11:00Z', cron('0 9 * * *', 'New York'))
     pass(book, '2026-11-29T14:00Z', '2026-11-30T14:00Z')
     expect(fates(book)).toEqual(['2026-11-29T09:00 succeeded', '2026-11-30T09:00 succeeded'])
+  })
+
+  test('to a zone further west before anything was run: a date that is to come there is not taken for run', () => {
+    const cases: Partial<Definition>[] = [cron('0 18 * * *', 'UTC'), at('2026-11-29T18:00', 'UTC')]
+    for (const after of cases) {
+      const book = Book.defined('2026-11-29T12:00:30Z', cron('0 18 * * *', 'Tokyo'))
+      redefine(book, '2026-11-29T12:00:40Z', after)
+      expect(book.aggregate().header.wakeAt).toBe(Date.parse('2026-11-29T18:00Z'))
+      pass(book, '2026-11-29T18:00Z')
+      expect(fates(book)).toEqual(['2026-11-29T18:00 succeeded'])
+    }
+  })
+
+  test('to a zone further west by way of another kind, or retired meanwhile: the same', () => {
+    const through = Book.defined('2026-11-29T12:00:30Z', cron('0 18 * * *', 'Tokyo'))
+    redefine(through, '2026-11-29T12:01Z', { schedule: { every: 86_400_000 } })
+    redefine(through, '2026-11-29T12:02Z', cron('0 18 * * *', 'UTC'))
+    const retired = Book.defined('2026-11-29T12:00:30Z', cron('0 18 * * *', 'Tokyo'))
+    retired.ask('retire')
+    redefine(retired, '2026-11-29T12:02Z', cron('0 18 * * *', 'UTC'))
+    for (const book of [through, retired]) {
+      pass(book, '2026-11-29T18:00Z')
+      expect(fates(book)).toEqual(['2026-11-29T18:00 succeeded'])
+    }
+  })
+
+  test('of a single date to a zone further west: it comes there, unless that very label was run', () => {
+    const book = Book.defined('2026-11-29T12:00:30Z', at('2026-11-30T06:00', 'Tokyo'))
+    pass(book, '2026-11-29T21:00Z')
+    redefine(book, '2026-11-29T21:10Z', at('2026-11-29T22:00', 'UTC'))
+    pass(book, '2026-11-29T22:00Z')
+    expect(fates(book)).toEqual(['2026-11-30T06:00 succeeded', '2026-11-29T22:00 succeeded'])
+    redefine(book, '2026-11-29T23:00Z', at('2026-11-30T06:00', 'UTC'))
+    book.now = Date.parse('2026-11-30T06:00Z')
+    expect(book.attend({ taken: new Set(['2026-11-30T06:00']) })).toEqual([])
+    expect(fates(book)).toHaveLength(2)
   })
 
   test('to an earlier time of the day: nothing of the past becomes due', () => {
