@@ -110,6 +110,8 @@ describe.each(DOORS)('a platform that starts %s fires', (_, makeDoor) => {
     [['off'], 2, "Job 'off' is not one that the application hosts"],
     [['rare', '--occurrence', '2026-02-02T00:00'], 2, "Job 'rare' has no occurrence '2026-02-02T00:00'"],
     [['often', '--early', 'soon'], 2, 'is not a duration'],
+    [['often', '--early', '5'], 2, "--early: '5' has no unit: write it with a unit, such as 5s."],
+    [['often', '--patience', '60d'], 2, "--patience: '60d' is out of range: write 0s to 24d."],
     [['often', '--erly', '1s'], 2, "'--erly'"],
   ])('%j ends with %i', async ([job = '', ...more], code, message) => {
     platform = new Platform(door)
@@ -153,6 +155,22 @@ describe('an application that a platform starts', () => {
     const { code: again, runs } = await platform.fired('deadly', '--early', '0s')
     expect(again).toBe(0)
     expect(runs).toContainEqual(expect.objectContaining({ key, state: 'succeeded', attempt: 2 }))
+  })
+
+  it('is told before it begins that its grace is out of range, and what the help shows is accepted', async () => {
+    platform = new Platform(doors[0] as Door)
+    const { code, out, err } = await platform.fire('often', '--grace', '400d')
+    expect({ code, out, err }).toEqual({
+      code: 2,
+      out: '',
+      err: "fleetcron: --grace: '400d' is out of range: write 0s to 366d.\n",
+    })
+    expect(platform.worked()).toEqual([])
+    const help = await platform.fire('--help')
+    const defaults = [...help.out.matchAll(/(--\w+) <duration>[^-]*\(default:\s+(\w+)\)/g)]
+    const words = defaults.flatMap(([, option = '', text = '']) => [option, text])
+    expect(words.filter((word) => word.startsWith('--'))).toEqual(['--early', '--patience', '--grace'])
+    expect((await platform.fire('rare', ...words)).code).toBe(0)
   })
 
   it('is refused by the command line where its module is missing, or is one of NestJS', async () => {

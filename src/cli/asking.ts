@@ -1,11 +1,10 @@
 import { hostname } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 import type { Asking } from '../fleet/commands.js'
 import { createFleet, type Fleet } from '../fleet/fleet.js'
 import type { FleetOptions } from '../fleet/options.js'
-import type { Run } from '../ledger/types.js'
+import { durationText } from '../platform/duration-text.js'
 import { runView } from '../platform/run-view.js'
 import { oneLine } from '../platform/told.js'
 import { instantOf } from '../schedule/index.js'
@@ -106,27 +105,14 @@ async function trigger(name: string, options: TriggerOptions, { terminal, failed
     const { job } = (await findJob(ledger, name)).header
     const run = await speaking(ledger, async (fleet) => {
       const made = await fleet.trigger(job, { ...said(options, terminal), data, ...(key === undefined ? {} : { key }) })
-      return wait === undefined ? made : ended(fleet, made, wait)
+      if (wait === undefined) return made
+      return fleet.finished(made, wait === true ? {} : { within: wait })
     })
     if (wait !== undefined && run.state !== 'succeeded') failed()
     if (options.json === true) printJson(terminal, runView(run))
     else
       terminal.out(`${oneLine(run.key)} ${run.state}${run.error === null ? '' : `: ${oneLine(run.error.message)}`}\n`)
   })
-}
-
-/** The run as it stands when it has ended, or when nobody waits any longer. */
-async function ended(fleet: Fleet, made: Run, wait: number | true): Promise<Run> {
-  if (wait === true) return fleet.finished(made)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), wait)
-  })
-  const run = await Promise.race([fleet.finished(made), late])
-  clearTimeout(timer)
-  if (run !== null) return run
-  const found = await fleet.runs({ job: made.job, limit: 1_000 })
-  return found.find(({ key }) => key === made.key) ?? made
 }
 
 async function pause(name: string, options: PauseOptions, terminal: Terminal): Promise<void> {
@@ -145,7 +131,7 @@ async function endOf(options: PauseOptions, { store }: OpenLedger): Promise<Date
   }
   if (options.until !== undefined) return new Date(instantOf(options.until, 'UTC', '--until'))
   if (options.for === undefined) return null
-  const ms = parseDuration(options.for, '--for')
+  const ms = durationText(options.for, '--for')
   return new Date((await store.load({})).now + ms)
 }
 
@@ -191,7 +177,7 @@ export async function speaking<T>(
 }
 
 function waitOf(text: string): number {
-  return parseDuration(text, '--wait')
+  return durationText(text, '--wait')
 }
 
 function jsonOf(text: string): unknown {

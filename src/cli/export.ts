@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander'
-import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 import { declaredJobs } from '../fleet/boot.js'
 import type { Aggregate } from '../ledger/types.js'
+import { durationText } from '../platform/duration-text.js'
 import { oneLine } from '../platform/told.js'
 import { fleetOfApp } from './app.js'
 import { allJobs } from './find.js'
@@ -56,7 +56,7 @@ export function addExport(program: Command, { terminal, failed }: CommandContext
       // A variable of the environment does not make a ledger out of an export of an application.
       const isStoreNamed = command.getOptionValueSource('store') === 'cli'
       const { jobs, fleet } = await jobsOf(options, isStoreNamed)
-      const earlyMs = parseDuration(options.early, '--early')
+      const earlyMs = durationText(options.early, '--early')
       const { manifests, refused } = manifestsOf(
         chosen(jobs, options.job),
         surroundings(options, fleet),
@@ -159,7 +159,7 @@ function surroundings(options: ExportOptions, fleet: string): Surroundings {
   const starts = command?.trim().split(/\s+/) ?? ['npx', 'fleetcron', 'run']
   // A command of somebody's own knows its application, and how long its handlers may go on.
   const own = command === undefined && app !== undefined ? ['--app', app, '--grace', grace] : []
-  const graceMs = parseDuration(grace, '--grace')
+  const graceMs = durationText(grace, '--grace')
   return { fleet, image, namespace, command: starts, words: [...own, '--early', early], envFrom, graceMs }
 }
 
@@ -182,7 +182,7 @@ function namespaceOf(text: string): string {
 
 function checked(option: string): (text: string) => string {
   return (text) => {
-    parseDuration(text, option)
+    durationText(text, option)
     return text
   }
 }

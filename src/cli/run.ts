@@ -1,6 +1,7 @@
-import type { Command } from 'commander'
-import { parseDuration } from '../duration.js'
-import { DUE_DEFAULTS, Visit } from '../platform/due.js'
+import { type Command, Option } from 'commander'
+import { formatDuration } from '../duration.js'
+import { DUE_DEFAULTS, MOST_PATIENCE_MS, Visit } from '../platform/due.js'
+import { durationText } from '../platform/duration-text.js'
 import { DONE } from '../platform/exit.js'
 import { codeOf, dueText, dueView } from '../platform/told.js'
 import { fleetOfApp } from './app.js'
@@ -31,14 +32,16 @@ export function addRun(program: Command, context: CommandContext): void {
     .argument('<job>', 'its name in the application')
     .requiredOption('--app <module>', 'a module that exports the fleet, declared and not started')
     .option('--occurrence <label>', 'this occurrence, such as 2026-11-29T00:00 (default: the one that is due)')
-    .option('--early <duration>', 'wait for one that is due so soon', duration('--early'), DUE_DEFAULTS.earlyMs)
-    .option(
-      '--patience <duration>',
-      'how long to wait for the store, and for a decision',
-      duration('--patience'),
-      DUE_DEFAULTS.patienceMs,
+    .addOption(duration('--early', 'wait for one that is due so soon', DUE_DEFAULTS.earlyMs))
+    .addOption(
+      duration(
+        '--patience',
+        'how long to wait for the store, and for a decision',
+        DUE_DEFAULTS.patienceMs,
+        MOST_PATIENCE_MS,
+      ),
     )
-    .option('--grace <duration>', 'how long the handler may go on after SIGTERM', duration('--grace'), GRACE_MS)
+    .addOption(duration('--grace', 'how long the handler may go on after SIGTERM', GRACE_MS))
     .option('--json', 'print JSON instead of lines')
     .addHelpText('after', EXAMPLE)
     .action((job: string, options: RunOptions) => run(job, options, context))
@@ -58,6 +61,8 @@ async function run(job: string, options: RunOptions, { terminal, failed }: Comma
 
 const GRACE_MS = 30_000
 
-function duration(option: string): (text: string) => number {
-  return (text) => parseDuration(text, option)
+function duration(option: string, what: string, defaultMs: number, mostMs?: number): Option {
+  return new Option(`${option} <duration>`, what)
+    .argParser((text) => durationText(text, option, mostMs))
+    .default(defaultMs, formatDuration(defaultMs))
 }

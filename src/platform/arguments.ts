@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
-import { DUE_DEFAULTS, type DueRequest } from './due.js'
+import { DUE_DEFAULTS, type DueRequest, MOST_PATIENCE_MS } from './due.js'
+import { durationText } from './duration-text.js'
 
 const OPTIONS = {
   occurrence: { type: 'string' },
@@ -26,8 +26,9 @@ export function dueRequest(argv: readonly string[]): DueRequest & { readonly jso
   return {
     job,
     occurrence,
-    earlyMs: early === undefined ? DUE_DEFAULTS.earlyMs : parseDuration(early, '--early'),
-    patienceMs: patience === undefined ? DUE_DEFAULTS.patienceMs : parseDuration(patience, '--patience'),
+    earlyMs: early === undefined ? DUE_DEFAULTS.earlyMs : durationText(early, '--early'),
+    patienceMs:
+      patience === undefined ? DUE_DEFAULTS.patienceMs : durationText(patience, '--patience', MOST_PATIENCE_MS),
     json,
   }
 }

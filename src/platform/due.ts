@@ -33,6 +33,9 @@ export interface DueRequest {
 
 export const DUE_DEFAULTS = { earlyMs: 60_000, patienceMs: 60_000 } as const
 
+/** Longer than that no timer of Node waits. */
+export const MOST_PATIENCE_MS = 24 * 86_400_000
+
 /** What became of it. */
 export interface Due {
   readonly job: string

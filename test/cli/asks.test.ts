@@ -70,6 +70,13 @@ describe('what people ask through the command line', () => {
     expect(asked).toMatchObject({ code: 1, answer: { job: 'billing:slow', endedAt: null } })
   })
 
+  it('trigger waits for weeks, should it have to', async () => {
+    const begun = fleet.once('run-started')
+    const asked = fleetcron('trigger', 'slow', '--wait', '60d')
+    await fleet.cancel(await begun)
+    expect(await asked).toMatchObject({ code: 1, err: '', answer: { job: 'billing:slow', state: 'cancelled' } })
+  })
+
   it('trigger with a key: the first run again, and no other data', async () => {
     const first = await fleetcron('trigger', 'invoices', '--key', 'november', '--data', '1')
     const again = await fleetcron('trigger', 'invoices', '--key', 'november', '--data', '1')
@@ -110,7 +117,11 @@ describe('what people ask through the command line', () => {
   it.each([
     [['trigger', 'invoces'], 2, "did you mean 'invoices'?"],
     [['trigger', 'invoices', '--data', '{'], 2, 'Write JSON'],
-    [['pause', 'invoices', '--for', 'long'], 2, 'is not a duration'],
+    [['trigger', 'invoices', '--wait', '400d'], 2, "--wait: '400d' is out of range: write 0s to 366d."],
+    [['trigger', 'invoices', '--wait', '99999999999999999999d'], 2, 'is out of range: write 0s to 366d.'],
+    [['pause', 'invoices', '--for', 'long'], 2, "--for: 'long' is not a duration: write a whole number and one of"],
+    [['pause', 'invoices', '--for', '5000'], 2, "--for: '5000' has no unit: write it with a unit, such as 5s."],
+    [['pause', 'invoices', '--for', '5y'], 2, "'5y' is not a duration"],
     [['pause', 'invoices', '--for', '1h', '--until', '2099-01-01T00:00Z'], 2, 'exclude each other'],
     [['pause', 'invoices', '--until', '2001-01-01T00:00Z'], 2, ''],
     [['cancel', 'invoices', 'never'], 2, "has no run 'never'"],

@@ -239,6 +239,7 @@ describe('fleetcron export kubernetes', () => {
     [['--job', 'nobody'], "There is no job 'nobody' to export"],
     [['--env-from', 'app'], "--env-from 'app' is not understood"],
     [['--early', 'soon'], 'is not a duration'],
+    [['--grace', '99999999d'], "--grace: '99999999d' is out of range: write 0s to 366d."],
     [['--namespace', 'Our Jobs'], "--namespace 'Our Jobs' is none that Kubernetes knows"],
     [['--app', 'missing.js'], 'The module missing.js cannot be loaded'],
   ])('%j ends with 2 and prints nothing', async (args, message) => {
