@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
-import { resolveEffects } from '../effect/resolve.js'
 import { oneLine } from '../platform/told.js'
 import { examinationOf } from '../store/examination.js'
+import { inBusiness, makesTables } from './business.js'
 import { withEffects } from './effects.js'
 import { allJobs, throwIfNobody } from './find.js'
 import { examine, type Facts, type Finding } from './findings.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
 import { printJson, type Terminal } from './terminal.js'
 import { pokedRuns } from './unpoked.js'
-import { counted } from './views.js'
+import { counted, nodeState } from './views.js'
 
 const EXAMPLE = `
 Example:
@@ -60,7 +60,7 @@ async function look(ledger: OpenLedger, { effects }: DoctorOptions, terminal: Te
     poked: await pokedRuns(ledger.store, jobs),
     latest: await ledger.store.runs({ limit: LATEST }),
     examination: await examinationOf(ledger.store),
-    uncertain: effects ? await uncertainOf(effects) : null,
+    business: effects ? await businessOf(effects) : null,
   }
 }
 
@@ -78,16 +78,21 @@ async function unreadableOf({ store }: OpenLedger, nodes: Facts['nodes']): Promi
 
 const CHUNK = 500
 
-async function uncertainOf(url: string): Promise<Facts['uncertain']> {
-  const { effects, close } = await resolveEffects(url)
-  try {
-    return await effects.uncertain(LATEST)
-  } finally {
-    await close()
-  }
+/** Where tables are missing nothing else is asked: that is a finding of its own. */
+function businessOf(url: string): Promise<Facts['business']> {
+  return inBusiness(url, async (effects) => {
+    const missing = await effects.missing()
+    const uncertain = missing.length === 0 ? await effects.uncertain(LATEST) : []
+    return { missing, remedy: makesTables(url), uncertain }
+  })
 }
 
-function report({ info, now, nodes, jobs, wallAheadMs, examination }: Facts, findings: readonly Finding[]) {
+function liveNodes({ nodes, now }: Facts): number {
+  return nodes.filter((node) => nodeState(node, now) === 'live').length
+}
+
+function report(facts: Facts, findings: readonly Finding[]) {
+  const { info, now, jobs, wallAheadMs, examination } = facts
   const { kind, grade, remark } = info
   return {
     at: new Date(now).toISOString(),
@@ -95,7 +100,7 @@ function report({ info, now, nodes, jobs, wallAheadMs, examination }: Facts, fin
     server: examination,
     wallAheadMs,
     jobs: jobs.length,
-    nodes: nodes.length,
+    nodes: facts.nodes.length,
     findings,
   }
 }
@@ -104,10 +109,9 @@ function show(facts: Facts, findings: readonly Finding[], terminal: Terminal): v
   for (const { finding, grave, what, remedy } of findings) {
     terminal.out(`${grave ? 'GRAVE' : 'note '}  ${finding}: ${oneLine(what)}\n       ${oneLine(remedy)}\n`)
   }
-  const { info, jobs, nodes, now } = facts
+  const { info, jobs } = facts
   const grave = findings.filter((each) => each.grave).length
-  const live = nodes.filter(({ endedAt, seenAt }) => endedAt === null && now - seenAt <= 25_000).length
-  const counts = `${grave} grave, ${findings.length - grave} to know; ${counted(jobs.length, 'job')}, ${counted(live, 'live node')}`
+  const counts = `${grave} grave, ${findings.length - grave} to know; ${counted(jobs.length, 'job')}, ${counted(liveNodes(facts), 'live node')}`
   terminal.out(`${counts}, store ${info.kind} (${info.grade})\n`)
   if (info.remark !== null && info.grade === 'correct') terminal.out(`${oneLine(info.remark)}\n`)
 }

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander'
 import type { Resolution, ResolvedCall } from '../effect/call/face.js'
 import type { Effects } from '../effect/port.js'
-import { resolveEffects } from '../effect/resolve.js'
-import { FleetcronError } from '../errors.js'
+import { FleetcronError, hasCode } from '../errors.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { oneLine } from '../platform/told.js'
 import { speaking } from './asking.js'
+import { inBusiness } from './business.js'
 import { type CommandContext, inLedger, type LedgerOptions, withLedger } from './ledger.js'
+import { limitOf } from './runs.js'
 import { table } from './table.js'
 import { printJson, type Terminal } from './terminal.js'
 import { short } from './views.js'
@@ -14,7 +15,7 @@ import { short } from './views.js'
 interface EffectsOptions {
   readonly effects?: string
   readonly json?: boolean
-  readonly limit: string
+  readonly limit: number
 }
 
 interface ResolveOptions extends EffectsOptions, Pick<LedgerOptions, 'store' | 'fleet'> {
@@ -40,22 +41,30 @@ Example:
 export function addEffects(program: Command, { terminal }: CommandContext): void {
   withEffects(program.command('effects').description('list the calls of providers whose outcome nobody knows'))
     .option('--uncertain', 'only these are listed; the option says so')
-    .option('--limit <n>', 'how many at most', '100')
+    .option('-n, --limit <number>', 'how many at most, 1 to 1000', limitOf, 100)
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', LIST_EXAMPLE)
     .action((options: EffectsOptions) => inEffects(options, (effects) => list(effects, options, terminal)))
   withLedger(withEffects(program.command('resolve').description('say what became of a call whose outcome nobody knew')))
     .argument('<key>', 'its key, as `fleetcron effects` lists it')
     .option('--confirmed <json>', 'the provider has done it: its answer')
-    .option('--rejected <reason>', 'the provider has not done it, and is not to be asked again')
+    .option('--rejected <reason>', 'the provider has not done it, and is not to be asked again', said('--rejected'))
     .option('--retry', 'the provider has not done it: the next call sends it')
     .option('--by <who>', 'who says so (default: the user of the system)')
-    .requiredOption('--why <text>', 'how it was found out; kept with the effect')
+    .requiredOption('--why <text>', 'how it was found out; kept with the effect', said('--why'))
     .option('--json', 'print JSON')
     .addHelpText('after', RESOLVE_EXAMPLE)
     .action((key: string, options: ResolveOptions) =>
       inEffects(options, (effects) => resolve(effects, key, options, terminal)),
     )
+}
+
+/** A text that people read afterwards; an empty one tells them nothing. */
+function said(option: string): (text: string) => string {
+  return (text) => {
+    if (text.trim() !== '') return text
+    throw new FleetcronError('OPTION_INVALID', `${option} is empty: say it in words, for whoever looks at it later.`)
+  }
 }
 
 export function withEffects(command: Command): Command {
@@ -68,20 +77,11 @@ async function inEffects(options: EffectsOptions, act: (effects: Effects) => Pro
     const message = 'Which business database? Name it with --effects, or in the variable FLEETCRON_EFFECTS.'
     throw new FleetcronError('OPTION_INVALID', message)
   }
-  const { effects, close } = await resolveEffects(options.effects)
-  try {
-    await act(effects)
-  } finally {
-    await close()
-  }
+  await inBusiness(options.effects, act)
 }
 
 async function list(effects: Effects, options: EffectsOptions, terminal: Terminal): Promise<void> {
-  const limit = Number(options.limit)
-  if (!Number.isInteger(limit) || limit < 1) {
-    throw new FleetcronError('OPTION_INVALID', `--limit ${options.limit} is not a whole number above 0.`)
-  }
-  const found = await effects.uncertain(limit)
+  const found = await effects.uncertain(options.limit)
   if (options.json === true) {
     const views = found.map(({ intendedAt, ...each }) => ({ ...each, intendedAt: new Date(intendedAt).toISOString() }))
     return printJson(terminal, views)
@@ -101,11 +101,23 @@ async function resolve(effects: Effects, key: string, options: ResolveOptions, t
   const resolution = resolutionOf(options, options.by ?? terminal.user())
   const isLedgerNamed = options.store !== undefined && options.fleet !== undefined
   const said = isLedgerNamed && (await saidInLedger(effects, key, resolution, options, terminal))
-  const made = said === false || said === null ? await effects.resolve(key, resolution) : await said.made
-  const { as, noted } = made
+  const { as, noted } = await known(said === false || said === null ? effects.resolve(key, resolution) : said.made, key)
   if (options.json === true) return printJson(terminal, { key, state: as, ...by(resolution), noted })
   terminal.out(`${oneLine(key)} is ${as}${noted ? ', and the history of its job says so' : ''}\n`)
 }
+
+/** A key that no effect has is a slip of the command line. */
+async function known(made: Promise<ResolvedCall>, key: string): Promise<ResolvedCall> {
+  try {
+    return await made
+  } catch (error) {
+    if (!hasCode(error, 'EFFECT_INVALID') || !error.message.endsWith(NO_EFFECT)) throw error
+    const message = `There is no effect with the key '${key}': fleetcron effects lists the keys of those that are uncertain.`
+    throw new FleetcronError('OPTION_INVALID', message, { cause: error })
+  }
+}
+
+const NO_EFFECT = 'there is no effect with this key.'
 
 function by({ by, why }: Resolution) {
   return { by, why }

@@ -1,10 +1,9 @@
-import type { UncertainEffect } from '../effect/call/face.js'
 import type { Aggregate, Run } from '../ledger/types.js'
 import type { Examination } from '../store/examination.js'
 import type { NodeRow, StoreInfo, Unreadable } from '../store/port.js'
 import { lostNodes } from './lost-nodes.js'
 import { serverFindings } from './server-findings.js'
-import { uncertainEffects } from './uncertain.js'
+import { type Business, effectTables, uncertainEffects } from './uncertain.js'
 import { type Poked, unpoked } from './unpoked.js'
 import { nodeState } from './views.js'
 
@@ -23,8 +22,8 @@ export interface Facts {
   readonly latest: readonly Run[]
   /** What the store sees of its server; null: it has none. */
   readonly examination: Examination | null
-  /** Calls whose outcome nobody knows; null: the business database was not named. */
-  readonly uncertain: readonly UncertainEffect[] | null
+  /** Null: the business database was not named. */
+  readonly business: Business | null
 }
 
 export interface Finding {
@@ -67,7 +66,8 @@ export function examine(facts: Facts): Finding[] {
     ({ poked }: Facts) => unpoked(poked),
     lostNodes,
     (seen: Facts) => serverFindings(seen.examination, live(seen).length),
-    ({ uncertain, now }: Facts) => uncertainEffects(uncertain, now),
+    ({ business }: Facts) => effectTables(business),
+    ({ business, now }: Facts) => uncertainEffects(business, now),
   ]
   const all = looks.flatMap((look) => look(facts))
   return [...all.filter(({ grave }) => grave), ...all.filter(({ grave }) => !grave)]

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { effectTables, resolveEffects } from '../effect/resolve.js'
+import { effectTables } from '../effect/resolve.js'
 import { FleetcronError } from '../errors.js'
 import { type Migration, migrationOf } from '../store/migration.js'
 import { resolveStore } from '../store/resolve.js'
+import { openBusiness } from './business.js'
 import { type CommandContext, type LedgerOptions, storeOf, withStore } from './ledger.js'
 import { printJson } from './terminal.js'
 
@@ -87,17 +88,14 @@ function outcome(from: number | null, to: number): string {
 async function migrateEffects(url: string, options: MigrateOptions, context: CommandContext): Promise<void> {
   const { terminal, failed } = context
   if (options.print === true) return terminal.out(effectTables(url))
-  const { effects, close } = await resolveEffects(url)
-  try {
-    const missing = await (options.verify === true ? effects.missing() : effects.ensure())
-    if (options.verify === true && missing.length > 0) failed()
-    if (options.json === true) return printJson(terminal, { [options.verify === true ? 'missing' : 'made']: missing })
-    const said = options.verify === true ? 'missing' : 'made'
-    const nothing = options.verify === true ? 'nothing is missing' : 'nothing to do: the tables of effects are there'
-    terminal.out(missing.length === 0 ? `${nothing}\n` : `${said}: ${missing.join(', ')}\n`)
-  } finally {
-    await close()
-  }
+  const isLook = options.verify === true
+  const { effects, close } = await openBusiness(url)
+  const found = await (isLook ? effects.missing() : effects.ensure()).finally(close)
+  if (isLook && found.length > 0) failed()
+  const said = isLook ? 'missing' : 'made'
+  if (options.json === true) return printJson(terminal, { [said]: found })
+  const nothing = isLook ? 'nothing is missing' : 'nothing to do: the tables of effects are there'
+  terminal.out(found.length === 0 ? `${nothing}\n` : `${said}: ${found.join(', ')}\n`)
 }
 
 function urlOf(options: MigrateOptions): string {

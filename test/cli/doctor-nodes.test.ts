@@ -130,7 +130,7 @@ describe('effects of which nobody knows the outcome', () => {
       /2 calls .* the oldest 'b' since/,
     ],
   ])('%s', (_, effects, expected, sentence) => {
-    const found = uncertainEffects(effects, now)
+    const found = uncertainEffects(effects && { uncertain: effects }, now)
     expect(brief(found)).toEqual(expected)
     expect(told(found)).toMatch(sentence)
   })
@@ -186,5 +186,19 @@ describe('fleetcron doctor, on a prepared ledger', () => {
     const asked = await findings('--effects', `sqlite:${path}`)
     expect(asked).toMatchObject({ code: 0, names: ['uncertain-effects'] })
     expect(asked.findings[0]?.what).toContain('charge:42')
+  })
+
+  it('tells of a business database without tables of effects, and of everything else', async () => {
+    const path = join(ledger.folder, 'empty.db')
+    new Database(path).close()
+    await ledger.job(JOB)
+    const { code, names, findings: all } = await findings('--effects', `sqlite:${path}`)
+    expect({ code, names }).toEqual({ code: 1, names: ['no-node', 'effect-tables'] })
+    expect(all[1]).toEqual({
+      finding: 'effect-tables',
+      grave: true,
+      what: 'The business database has no table fleetcron_effect, no table fleetcron_fence.',
+      remedy: `Look at the URL in --effects, or run fleetcron migrate --effects sqlite:${path}.`,
+    })
   })
 })

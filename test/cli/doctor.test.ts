@@ -53,7 +53,7 @@ function facts(over: Partial<Facts> = {}): Facts {
     poked: new Map(),
     latest: [],
     examination: null,
-    uncertain: null,
+    business: null,
     ...over,
   }
 }

@@ -82,17 +82,35 @@ describe('uncertain effects on the command line', () => {
       const answer = await fleetcron(...args)
       expect(answer).toMatchObject({ code, err: expect.stringMatching(words) })
     }
-    await refused(1, /only an uncertain effect|no effect with this key/, 'resolve', 'other', '--retry', '--why', 'x')
+    await refused(
+      2,
+      /no effect with the key 'other': fleetcron effects lists/,
+      'resolve',
+      'other',
+      '--retry',
+      '--why',
+      'x',
+    )
     await refused(2, /Say one of --confirmed/, 'resolve', 'a', '--why', 'x')
     await refused(2, /Say one of --confirmed/, 'resolve', 'a', '--why', 'x', '--retry', '--rejected', 'y')
     await refused(2, /--confirmed is not JSON/, 'resolve', 'a', '--why', 'x', '--confirmed', '{id')
     await refused(2, /--why/, 'resolve', 'a', '--retry')
-    await refused(2, /--limit 0 is not/, 'effects', '--limit', '0')
+    await refused(2, /--why is empty/, 'resolve', 'a', '--retry', '--why', '')
+    await refused(2, /--rejected is empty/, 'resolve', 'a', '--why', 'x', '--rejected', ' ')
+    for (const limit of ['0', '1001', '99999999999999999999999'])
+      await refused(2, /Write a whole number from 1 to 1000\./, 'effects', '--limit', limit)
     const nowhere = await command.run(['effects'])
     expect(nowhere).toMatchObject({ code: 2, err: expect.stringContaining('Which business database?') })
     const unknown = await command.run(['effects', '--effects', 'mongodb://user:secret@host'])
     expect(unknown).toMatchObject({ code: 2, err: expect.not.stringContaining('secret') })
     const missing = await command.run(['effects', '--effects', 'sqlite:./not/there.db'])
-    expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('cannot be opened') })
+    const sentence =
+      'There is no business database ./not/there.db, and none is made here: look at the path in --effects.'
+    expect(missing).toEqual({ code: 2, out: '', err: `fleetcron: ${sentence}\n` })
+    const directory = await command.run(['effects', '--effects', `sqlite:${folder}`])
+    expect(directory).toMatchObject({ code: 2, err: expect.stringContaining('cannot be opened: look at the path') })
+    database.exec('DROP TABLE fleetcron_effect')
+    await refused(75, /has no table fleetcron_effect: run fleetcron migrate --effects sqlite:\//, 'effects')
+    await refused(75, /: run fleetcron migrate --effects sqlite:\//, 'resolve', 'a', '--retry', '--why', 'x')
   })
 })

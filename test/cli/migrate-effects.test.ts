@@ -89,7 +89,7 @@ describe('fleetcron migrate --effects', () => {
   })
 
   it.each([
-    [['--effects', 'sqlite:PATH'], 2, 'cannot be opened'],
+    [['--effects', 'sqlite:PATH'], 2, 'and none is made here: look at the path in --effects'],
     [['--effects', 'sqlite:'], 2, 'it names no file'],
     [['--effects', 'mongodb://u:hunter2@h'], 2, 'no business database is known by mongodb:'],
     [['--effects', 'mongodb://u:hunter2@h', '--print'], 2, 'no business database is known by mongodb:'],

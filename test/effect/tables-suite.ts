@@ -32,6 +32,14 @@ export function tablesOn(name: string, make: () => Promise<GuardedBusiness>): vo
         code: 1,
         out: 'missing: table fleetcron_effect, table fleetcron_fence\n',
       })
+      const asked = await command.run(['effects', '--effects', business.url])
+      expect(asked).toMatchObject({
+        code: 75,
+        out: '',
+        err: expect.stringMatching(
+          /^fleetcron: The business database has no table fleetcron_effect, no table fleetcron_fence: run fleetcron migrate --effects [a-z]+:\/\/…, or look at the URL\.\n$/,
+        ),
+      })
       expect((await migrate()).out).toBe('made: table fleetcron_effect, table fleetcron_fence\n')
       expect(await migrate('--verify')).toMatchObject({ code: 0, out: 'nothing is missing\n' })
       const user = await openBusiness(await business.restricted())
