@@ -100,7 +100,7 @@ function report(facts: Facts, findings: readonly Finding[]) {
     server: examination,
     wallAheadMs,
     jobs: jobs.length,
-    nodes: facts.nodes.length,
+    nodes: liveNodes(facts),
     findings,
   }
 }

@@ -201,4 +201,13 @@ describe('fleetcron doctor, on a prepared ledger', () => {
       remedy: `Look at the URL in --effects, or run fleetcron migrate --effects sqlite:${path}.`,
     })
   })
+
+  it('counts the nodes that are live, as its lines do', async () => {
+    await ledger.job(JOB)
+    ledger.now = Date.now() + MINUTE
+    await ledger.node('web1', { manifest: { [JOB]: 'hash-1' } })
+    const where = ['doctor', '--store', ledger.url, '--fleet', FLEET]
+    expect(JSON.parse((await command.run([...where, '--json'])).out)).toMatchObject({ jobs: 1, nodes: 1 })
+    expect((await command.run(where)).out).toContain('1 job, 1 live node, ')
+  })
 })
