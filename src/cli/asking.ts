@@ -11,7 +11,7 @@ import { instantOf } from '../schedule/index.js'
 import { findJob, findRun } from './find.js'
 import { type CommandContext, inLedger, type LedgerOptions, type OpenLedger, withLedgerOptions } from './ledger.js'
 import { printJson, type Terminal } from './terminal.js'
-import { jobView } from './views.js'
+import { type JobView, jobView, short } from './views.js'
 
 interface AskingOptions extends LedgerOptions {
   readonly by?: string
@@ -26,8 +26,9 @@ interface TriggerOptions extends AskingOptions {
 }
 
 interface PauseOptions extends AskingOptions {
-  readonly until?: string
-  readonly for?: string
+  /** Epoch milliseconds. */
+  readonly until?: number
+  readonly for?: number
 }
 
 /** Adds what people ask of jobs and runs; the ledger keeps who asked and why. */
@@ -41,18 +42,22 @@ export function addAsking(program: Command, context: CommandContext): void {
   )
     .option('--data <json>', 'plain data for the run', jsonOf)
     .option('--key <text>', 'makes a resend safe: the same key gives the first run again')
-    .option('--wait [duration]', 'until the run has ended, or so long; the exit code is 1 unless it succeeded', waitOf)
+    .option(
+      '--wait [duration]',
+      'until the run has ended, or so long; the exit code is 1 unless it succeeded',
+      durationOf('--wait'),
+    )
     .action((name: string, options: TriggerOptions) => trigger(name, options, context))
   asking(program, 'pause', 'start nothing new of a job until it is resumed', '--for 2h --why "month end"')
-    .option('--until <moment>', 'resume by itself at this moment: 2026-11-29T07:00Z')
-    .option('--for <duration>', 'resume by itself after this long: 2h')
+    .option('--until <moment>', 'resume by itself at this instant: 2026-11-29T07:00Z', untilOf)
+    .option('--for <duration>', 'resume by itself after this long: 2h', durationOf('--for'))
     .action((name: string, options: PauseOptions) => pause(name, options, terminal))
   asking(program, 'resume', 'end a pause, and forget the failures in a row').action(
     (name: string, options: AskingOptions) =>
       inLedger(options, async (ledger) => {
         const { job } = (await findJob(ledger, name)).header
         await speaking(ledger, (fleet) => fleet.resume(job, said(options, terminal)))
-        await tellJob(ledger, job, options, terminal, 'resumed')
+        await tellJob(ledger, job, options, terminal, () => 'resumed')
       }),
   )
   aboutRun(program, 'cancel', 'take a run back; its holder is asked to stop').action(
@@ -120,7 +125,13 @@ async function pause(name: string, options: PauseOptions, terminal: Terminal): P
     const { job } = (await findJob(ledger, name)).header
     const until = await endOf(options, ledger)
     await speaking(ledger, (fleet) => fleet.pause(job, { ...said(options, terminal), ...(until && { until }) }))
-    await tellJob(ledger, job, options, terminal, 'paused')
+    await tellJob(
+      ledger,
+      job,
+      options,
+      terminal,
+      ({ paused }) => `paused${paused?.until ? ` until ${short(paused.until)}` : ''}`,
+    )
   })
 }
 
@@ -129,15 +140,21 @@ async function endOf(options: PauseOptions, { store }: OpenLedger): Promise<Date
   if (options.until !== undefined && options.for !== undefined) {
     throw new FleetcronError('OPTION_INVALID', 'The options --until and --for exclude each other: name one.')
   }
-  if (options.until !== undefined) return new Date(instantOf(options.until, 'UTC', '--until'))
+  if (options.until !== undefined) return new Date(options.until)
   if (options.for === undefined) return null
-  const ms = durationText(options.for, '--for')
-  return new Date((await store.load({})).now + ms)
+  return new Date((await store.load({})).now + options.for)
 }
 
-async function tellJob(ledger: OpenLedger, job: string, options: AskingOptions, terminal: Terminal, done: string) {
-  if (options.json === true) printJson(terminal, jobView(await findJob(ledger, job)))
-  else terminal.out(`${done}\n`)
+async function tellJob(
+  ledger: OpenLedger,
+  job: string,
+  options: AskingOptions,
+  terminal: Terminal,
+  done: (view: JobView) => string,
+) {
+  const view = jobView(await findJob(ledger, job))
+  if (options.json === true) printJson(terminal, view)
+  else terminal.out(`${done(view)}\n`)
 }
 
 async function refOf(ledger: OpenLedger, name: string, key: string) {
@@ -176,8 +193,26 @@ export async function speaking<T>(
   }
 }
 
-function waitOf(text: string): number {
-  return durationText(text, '--wait')
+function durationOf(option: string): (text: string) => number {
+  return (text) => durationText(text, option)
+}
+
+/** A wall time means another instant in each zone, and nobody says here which zone that is. */
+function untilOf(text: string): number {
+  const hasZone = /(Z|[+-]\d\d:?\d\d)$/.test(text.trim())
+  const instant = hasZone ? instantOrNull(text) : null
+  if (instant !== null) return instant
+  const why = hasZone || instantOrNull(text) === null ? 'is no instant: write one' : 'is in no zone: write it'
+  const message = `--until '${text}' ${why} with Z or an offset, such as 2026-11-29T07:00Z or 2026-11-29T09:00+02:00.`
+  throw new FleetcronError('OPTION_INVALID', message)
+}
+
+function instantOrNull(text: string): number | null {
+  try {
+    return instantOf(text, 'UTC', '--until')
+  } catch {
+    return null
+  }
 }
 
 function jsonOf(text: string): unknown {

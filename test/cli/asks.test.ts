@@ -98,8 +98,13 @@ describe('what people ask through the command line', () => {
     expect(await fleetcron('resume', 'invoices')).toMatchObject({ code: 0, answer: { paused: null } })
     const until = await fleetcron('pause', 'invoices', '--until', '2099-01-01T00:00Z')
     expect(until.answer.paused.until).toBe('2099-01-01T00:00:00.000Z')
+    const told = await command.run([
+      ...['pause', 'invoices', '--until', '2099-01-01T09:00+02:00'],
+      ...['--store', ledger.url, '--fleet', FLEET],
+    ])
+    expect(told).toEqual({ code: 0, out: 'paused until 2099-01-01T07:00:00Z\n', err: '' })
     const kinds = (await fleet.history({ job: 'invoices' })).map(({ kind }) => kind)
-    expect(kinds.slice(0, 3)).toEqual(['paused', 'resumed', 'paused'])
+    expect(kinds.slice(0, 4)).toEqual(['paused', 'paused', 'resumed', 'paused'])
   })
 
   it('cancel asks the holder to stop, and retry does the work again', async () => {
@@ -124,6 +129,13 @@ describe('what people ask through the command line', () => {
     [['pause', 'invoices', '--for', '5y'], 2, "'5y' is not a duration"],
     [['pause', 'invoices', '--for', '1h', '--until', '2099-01-01T00:00Z'], 2, 'exclude each other'],
     [['pause', 'invoices', '--until', '2001-01-01T00:00Z'], 2, ''],
+    [
+      ['pause', 'invoices', '--until', '2099-01-01T00:00'],
+      2,
+      "--until '2099-01-01T00:00' is in no zone: write it with Z",
+    ],
+    [['pause', 'invoices', '--until', 'soon'], 2, "--until 'soon' is no instant: write one with Z or an offset"],
+    [['pause', 'invoices', '--until', '2099-02-30T00:00Z'], 2, 'is no instant'],
     [['cancel', 'invoices', 'never'], 2, "has no run 'never'"],
   ])('%j ends with %i', async (args, code, message) => {
     const asked = await fleetcron(...args)
