@@ -99,6 +99,12 @@ describe.each(DOORS)('a platform that starts %s fires', (_, makeDoor) => {
   it.each([
     ['of a job that fails: 1', ['fails'], 1, / failed: no rates\n$/],
     ['when nothing is due: the next instant, and 0', ['rare'], 0, /^nothing is due; next: \d{4}-01-01T00:00:00Z\n$/],
+    [
+      'of a job that is named in full: the same',
+      ['billing:rare'],
+      0,
+      /^nothing is due; next: \d{4}-01-01T00:00:00Z\n$/,
+    ],
     ['an occurrence that is far off: 0', ['rare', '--occurrence', '2099-01-01T00:00'], 0, /^nothing is due; next: /],
   ])('%s', async (__, [job = '', ...more], code, said) => {
     platform = new Platform(door)
@@ -107,7 +113,9 @@ describe.each(DOORS)('a platform that starts %s fires', (_, makeDoor) => {
 
   it.each([
     [['nobody'], 2, "Job 'nobody' is not one that the application hosts"],
-    [['off'], 2, "Job 'off' is not one that the application hosts"],
+    [['off'], 2, "Job 'off' is not one that the application hosts: look at its name, and at `disabled`."],
+    [['oftn'], 2, "Job 'oftn' is not one that the application hosts: did you mean 'often'?"],
+    [['stock:often'], 2, "Job 'stock:often' is not one that the application hosts: did you mean 'often'?"],
     [['rare', '--occurrence', '2026-02-02T00:00'], 2, "Job 'rare' has no occurrence '2026-02-02T00:00'"],
     [['often', '--early', 'soon'], 2, 'is not a duration'],
     [['often', '--early', '5'], 2, "--early: '5' has no unit: write it with a unit, such as 5s."],
@@ -192,6 +200,14 @@ describe('an application that a platform starts', () => {
     const fired = await platform.fire('often')
     expect(fired).toMatchObject({ code: 2, out: '' })
     expect(fired.err).toContain(message)
+    expect(platform.worked()).toEqual([])
+  })
+
+  it.each(['--help', '-h'])('tells by runFleetJob how to be started: %s', async (word) => {
+    platform = new Platform(doors[1] as Door)
+    const { code, out, err } = await platform.fire('rare', word)
+    expect(code).toBe(0)
+    expect(out + err).toMatch(/usage: node <script> <job> \[--occurrence <label>\] .*\[--json\]\n$/)
     expect(platform.worked()).toEqual([])
   })
 

@@ -29,7 +29,7 @@ export function addRun(program: Command, context: CommandContext): void {
   program
     .command('run')
     .description('run what is due of one job in this process, as a platform’s scheduler starts it')
-    .argument('<job>', 'its name in the application')
+    .argument('<job>', 'its name in the application, or service:id')
     .requiredOption('--app <module>', 'a module that exports the fleet, declared and not started')
     .option('--occurrence <label>', 'this occurrence, such as 2026-11-29T00:00 (default: the one that is due)')
     .addOption(duration('--early', 'wait for one that is due so soon', DUE_DEFAULTS.earlyMs))

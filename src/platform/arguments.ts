@@ -2,23 +2,26 @@ import { parseArgs } from 'node:util'
 import { FleetcronError } from '../errors.js'
 import { DUE_DEFAULTS, type DueRequest, MOST_PATIENCE_MS } from './due.js'
 import { durationText } from './duration-text.js'
+import { Usage } from './exit.js'
 
 const OPTIONS = {
   occurrence: { type: 'string' },
   early: { type: 'string' },
   patience: { type: 'string' },
   json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-const USAGE = 'write <job> [--occurrence <label>] [--early 60s] [--patience 60s] [--json]'
+const USAGE = '<job> [--occurrence <label>] [--early 60s] [--patience 60s] [--json]'
 
 /**
  * What follows the script's name on a command line: `['daily-invoices', '--early', '60s']`.
  *
- * @throws FleetcronError `OPTION_INVALID`
+ * @throws FleetcronError `OPTION_INVALID`; `Usage` where it asks for help
  */
 export function dueRequest(argv: readonly string[]): DueRequest & { readonly json: boolean } {
   const { values, positionals } = parsed(argv)
+  if (values.help) throw new Usage(`usage: node <script> ${USAGE}`)
   const [job, second] = positionals
   if (job === undefined) throw invalid('it names no job')
   if (second !== undefined) throw invalid(`it names '${job}' and '${second}', and one job is run`)
@@ -43,5 +46,5 @@ function parsed(argv: readonly string[]) {
 }
 
 function invalid(why: string): FleetcronError {
-  return new FleetcronError('OPTION_INVALID', `The command line is not right: ${why}; ${USAGE}.`)
+  return new FleetcronError('OPTION_INVALID', `The command line is not right: ${why}; write ${USAGE}.`)
 }

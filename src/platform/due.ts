@@ -1,11 +1,11 @@
 import { FleetcronError } from '../errors.js'
-import { setBoot } from '../fleet/boot.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { JobView } from '../fleet/lookups.js'
 import { isLive } from '../ledger/index.js'
 import type { Pause, Run } from '../ledger/types.js'
 import { instantToKey, keyToInstant, parseSchedule } from '../schedule/index.js'
 import { Here } from './here.js'
+import { HostedJob } from './hosted-job.js'
 import { pauseMs, within } from './waiting.js'
 
 /*
@@ -21,7 +21,7 @@ import { pauseMs, within } from './waiting.js'
 
 /** What a platform asks for. */
 export interface DueRequest {
-  /** The job's name in the application. */
+  /** The job's name in the application, or `service:id`. */
   readonly job: string
   /** Key of the occurrence that is meant; null: the one that is due, or the last one. */
   readonly occurrence: string | null
@@ -49,13 +49,14 @@ export interface Due {
 /** One visit of a process to a fleet, for one job; to be made before the fleet starts. */
 export class Visit {
   private readonly here: Here
+  private readonly hosted: HostedJob
   private isStopped = false
 
   constructor(
     private readonly fleet: Fleet,
     private readonly request: DueRequest,
   ) {
-    setBoot(fleet, { only: request.job })
+    this.hosted = new HostedJob(fleet, request.job)
     this.here = new Here(fleet)
   }
 
@@ -71,6 +72,7 @@ export class Visit {
       return stop()
     })
     try {
+      this.hosted.throwIfUnknown()
       await within(this.request.patienceMs, this.fleet.start())
       const runs = await this.dueRuns()
       const { next, pause } = await this.patiently(() => this.view())
@@ -79,12 +81,12 @@ export class Visit {
     } catch (error) {
       await stop()
       if (!this.isStopped) throw error
-      return this.due(this.here.drained(this.request.job, error), null, null)
+      return this.due(this.here.drained(this.hosted.name, error), null, null)
     }
   }
 
   private due(runs: readonly Run[], next: Date | null, pause: Pause | null): Due {
-    return { job: this.request.job, runs, here: this.here.begun, next, pause }
+    return { job: this.hosted.name, runs, here: this.here.begun, next, pause }
   }
 
   /** What came due meanwhile and was done here is told too. */
@@ -95,7 +97,7 @@ export class Visit {
 
   /** The occurrence that is meant, and whatever else of the job waits or runs, each to its end, on whichever node. */
   private async dueRuns(): Promise<Run[]> {
-    const { job } = this.request
+    const { name: job } = this.hosted
     const meant = this.meant(await this.patiently(() => this.view()))
     const decided = meant === null ? null : await this.decision(meant)
     await this.patiently(() => this.fleet.poke(job, { early: 0 }))
@@ -109,33 +111,43 @@ export class Visit {
   }
 
   private async view(): Promise<JobView> {
-    const found = (await this.fleet.jobs()).find((each) => each.name === this.request.job && each.hosted)
-    if (found) return found
-    const message = `Job '${this.request.job}' is not one that the application hosts: look at its name, and at \`disabled\`.`
-    throw new FleetcronError('JOB_UNKNOWN', message)
+    const { name } = this.hosted
+    return (await this.fleet.jobs()).find((each) => each.name === name && each.hosted) ?? raise(this.hosted.unknown())
   }
 
   /** The occurrence that was named; else the next one where it is due that soon; else the last one. Null: there is none. */
   private meant({ schedule: spec, next }: JobView): Meant | null {
-    const { occurrence, earlyMs, job } = this.request
+    const { occurrence, earlyMs } = this.request
     if (spec === null) return null
     const now = this.now()
     const isSoon = next !== null && next.getTime() - now <= earlyMs
     if ('every' in spec) {
       // Where its grid begins only the ledger knows.
       const instant = occurrence === null ? (isSoon ? next.getTime() : null) : keyToInstant(occurrence)
-      if (instant === null && occurrence !== null) throw noOccurrence(job, occurrence)
+      if (instant === null && occurrence !== null)
+        throw this.noOccurrence(occurrence, instantToKey(next?.getTime() ?? now))
       return instant === null ? null : { key: instantToKey(instant), instant }
     }
     const schedule = parseSchedule(spec, { anchor: 0 })
-    if (occurrence !== null) return schedule.occurrence(occurrence) ?? raise(noOccurrence(job, occurrence))
-    if (isSoon) return schedule.next(schedule.cursorAt(next.getTime() - 1))
-    return schedule.latest(schedule.cursorAt(now - YEAR_MS), now, 1)[0] ?? null
+    const last = () => schedule.latest(schedule.cursorAt(now - YEAR_MS), now, 1)[0] ?? null
+    if (occurrence !== null) {
+      const like = last() ?? schedule.next(schedule.cursorAt(now)) ?? schedule.next(schedule.cursorAt(0))
+      return schedule.occurrence(occurrence) ?? raise(this.noOccurrence(occurrence, like?.key ?? null))
+    }
+    return isSoon ? schedule.next(schedule.cursorAt(next.getTime() - 1)) : last()
+  }
+
+  /** @param like a key that the job would take */
+  private noOccurrence(key: string, like: string | null): FleetcronError {
+    const example = like === null ? '' : `, such as ${like}`
+    const message = `Job '${this.hosted.name}' has no occurrence '${key}': its keys look as in fleetcron runs${example}.`
+    return new FleetcronError('OPTION_INVALID', message)
   }
 
   /** What the ledger made of an occurrence, waited for while it is due soon or not decided yet. Null: nobody decides it now. */
   private async decision({ key, instant }: Meant): Promise<Run | null> {
-    const { job, earlyMs, patienceMs } = this.request
+    const { earlyMs, patienceMs } = this.request
+    const { name: job } = this.hosted
     const begun = this.now()
     if (instant - begun > earlyMs) return null
     const until = Math.max(begun, instant) + patienceMs
@@ -184,11 +196,6 @@ const YEAR_MS = 366 * 86_400_000
 
 /** So many failures are nothing, however short the patience. */
 const FEW = 4
-
-function noOccurrence(job: string, key: string): FleetcronError {
-  const message = `Job '${job}' has no occurrence '${key}': its keys look as in fleetcron runs, such as 2026-11-29T00:00.`
-  return new FleetcronError('OPTION_INVALID', message)
-}
 
 function raise(error: Error): never {
   throw error

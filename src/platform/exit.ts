@@ -18,7 +18,13 @@ const ABOUT_INPUT: ReadonlySet<ErrorCode> = new Set([
   'DRIVER_MISSING',
 ])
 
+/** Asked for by `--help`: nothing was run, and nothing is wrong. */
+export class Usage extends Error {
+  override readonly name = 'Usage'
+}
+
 export function exitCode(error: unknown): number {
+  if (error instanceof Usage) return DONE
   if (!(error instanceof FleetcronError)) return FAILED
   if (error.code === 'STORE_UNAVAILABLE' || error.code === 'EFFECT_UNAVAILABLE') return AWAY
   return ABOUT_INPUT.has(error.code) ? BAD_INPUT : FAILED

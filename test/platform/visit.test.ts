@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFleet, type Fleet, FleetcronError, type Store } from '../../src/index.js'
+import { createFleet, type Fleet, FleetcronError, type JobOptions, type Store } from '../../src/index.js'
 import { Visit } from '../../src/platform/due.js'
 import { createMemoryStore } from '../../src/store/memory/index.js'
 
@@ -26,6 +26,37 @@ function visit(store: Store, patienceMs: number): { fleet: Fleet; visit: Visit }
   const request = { job: 'often', occurrence: null, earlyMs: 60_000, patienceMs }
   return { fleet, visit: new Visit(fleet, request) }
 }
+
+describe('a visit for one occurrence', () => {
+  const THEN = '2001-01-01T00:00:01'
+
+  async function asked(terms: JobOptions, occurrence: string) {
+    const fleet = createFleet({
+      fleet: 'billing',
+      service: 'billing',
+      store: createMemoryStore({ fleet: 'billing' }),
+      logger: false,
+    })
+    fleet.job('job', terms, (run) => run.key)
+    const one = new Visit(fleet, { job: 'job', occurrence, earlyMs: 0, patienceMs: 60_000 })
+    return one.run(never, () => fleet.stop())
+  }
+
+  it.each<[JobOptions, RegExp]>([
+    [{ cron: '0 0 1 1 *', timeZone: 'UTC' }, /^\d{4}-01-01T00:00Z?$/],
+    [{ cron: '0 0 1 1 *', timeZone: 'Europe/Helsinki' }, /^\d{4}-01-01T00:00$/],
+    [{ cron: '*/2 * * * * *', timeZone: 'UTC' }, /^\d{4}-.*Z$/],
+    [{ every: '1h' }, /^\d{4}-.*Z$/],
+    [{ at: '2099-01-01T00:00Z' }, /^2099-01-01T00:00Z$/],
+    [{ at: '2001-01-01T00:00', timeZone: 'Europe/Helsinki' }, /^2001-01-01T00:00$/],
+  ])('%j: a key that is none is refused with one that is', async (terms, form) => {
+    const error = await asked(terms, THEN).catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ code: 'OPTION_INVALID', message: expect.stringContaining(`no occurrence '${THEN}'`) })
+    const [, example = ''] = /such as (\S+)\.$/.exec((error as Error).message) ?? []
+    expect(example).toMatch(form)
+    expect((await asked(terms, example)).runs).toEqual([])
+  })
+})
 
 describe('a visit whose store is away', () => {
   it('for a moment: asks again', async () => {
