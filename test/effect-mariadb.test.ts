@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mysql2, mysql2Adapter } from '../src/effect/mysql2/index.js'
 import { effectConformance } from '../src/testing/effect/index.js'
@@ -51,6 +53,18 @@ describe('effects through mysql2', () => {
     const keys = ['resume', 'Resume', 'résumé', 'resume ', 'resume\t', '請求書', '😀']
     for (const key of keys) expect(await run.once(key, () => key)).toBe(key)
     for (const key of keys) expect(await run.once(key, () => 'again')).toBe(key)
+  })
+
+  test('are made by the example of the docs', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/effects.md'), 'utf8')
+    const [example = ''] = /await run\.once\([^\n]*async \(tx\) => \{\n.*?\n\}\)/s.exec(page) ?? []
+    const text = example.replace('($1, $2)', () => /on MySQL: (.*)$/m.exec(example)?.[1] ?? '')
+    await business.rows('CREATE TABLE invoice (customer INT, day VARCHAR(10))')
+    const run = Object.assign(attemptOf(mysql2(business.pool())), { date: '2026-11-28' })
+    const act = new Function('run', 'customer', `return (async () => { ${text} })()`)
+    await act(run, { id: 42 })
+    await act(run, { id: 42 })
+    expect(await business.rows('SELECT customer, day FROM invoice')).toEqual([{ customer: 42, day: '2026-11-28' }])
   })
 
   test('end with a sentence where the pool’s only connection is held by their caller', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEffects } from '../src/effect/effects.js'
 import { pg, pgAdapter } from '../src/effect/pg/index.js'
@@ -52,6 +54,18 @@ describe('effects through pg', () => {
       })
     await Promise.all(Array.from({ length: 200 }, (_, i) => customer(i)))
     expect(inside).toBe(200)
+  })
+
+  test('are made by the example of the docs', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/effects.md'), 'utf8')
+    const [example = ''] = /await run\.once\([^\n]*async \(tx\) => \{\n.*?\n\}\)/s.exec(page) ?? []
+    const text = example
+    await business.rows('CREATE TABLE invoice (customer INT, day VARCHAR(10))')
+    const run = Object.assign(attemptOf(pg(business.pool())), { date: '2026-11-28' })
+    const act = new Function('run', 'customer', `return (async () => { ${text} })()`)
+    await act(run, { id: 42 })
+    await act(run, { id: 42 })
+    expect(await business.rows('SELECT customer, day FROM invoice')).toEqual([{ customer: 42, day: '2026-11-28' }])
   })
 
   test('end with a sentence where the pool’s only connection is held by their caller', async () => {

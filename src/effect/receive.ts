@@ -42,7 +42,9 @@ export interface FencingRefusal {
  * @example
  * const answer = await receiveFenced(effects, request)
  * if (!answer.accepted) return response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.body))
- * await answer.fence.once(`order:${id}`, (tx) => insertOrder(tx, order))
+ * await answer.fence.once(`order:${id}`, async (tx) => {
+ *   await insertOrder(tx, order)
+ * })
  */
 export async function receiveFenced<Tx>(
   effects: Effects<Tx>,

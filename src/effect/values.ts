@@ -31,14 +31,14 @@ export function checkText(text: unknown, what: string, least: number, most: numb
 }
 
 /** JSON of a value, null for `undefined`. Refuses what JSON would drop or change in silence, so that a repeat equals the first. */
-function encode(value: unknown, what: string): string | null {
+function encode(value: unknown, what: string, remedy: string): string | null {
   if (value === undefined) return null
   try {
     const text = JSON.stringify(value, refuseTheUnkeepable)
     if (text === undefined) throw new TypeError('its toJSON() gives nothing')
     return text
   } catch (error) {
-    throw effectInvalid(what, `JSON cannot carry it (${messageOf(error)}). Return plain data.`, error)
+    throw effectInvalid(what, `JSON cannot carry it (${messageOf(error)}). ${remedy}`, error)
   }
 }
 
@@ -46,9 +46,16 @@ export function decode(text: string | null): unknown {
   return text === null ? undefined : JSON.parse(text)
 }
 
+/** A function without braces returns what the driver answers, which is seldom data. */
+const OF_FN =
+  "Put the function's statements into braces, await each where it is asynchronous, and return nothing, or plain data such as an id."
+
+/** What else than `fn` makes a result. */
+export const OF_SEND = 'Let send and find give plain data, such as the fields that are needed of the answer.'
+
 /** JSON of a result, within its limit. */
-export function encodeResult(value: unknown, what: string): string | null {
-  const text = encode(value, `${what}: its result`)
+export function encodeResult(value: unknown, what: string, remedy = OF_FN): string | null {
+  const text = encode(value, `${what}: its result`, remedy)
   const bytes = text === null ? 0 : Buffer.byteLength(text)
   if (bytes > LIMITS.resultBytes) {
     throw new FleetcronError(
@@ -60,9 +67,11 @@ export function encodeResult(value: unknown, what: string): string | null {
   return text
 }
 
+const PLAIN_INPUT = 'Give plain data, such as ids and amounts.'
+
 /** JSON of a call's input, which is kept before it is sent. */
 export function encodeInput(value: unknown, what: string): string | null {
-  const text = encode(value, `${what}: its input`)
+  const text = encode(value, `${what}: its input`, PLAIN_INPUT)
   const bytes = text === null ? 0 : Buffer.byteLength(text)
   if (bytes <= LIMITS.resultBytes) return text
   throw effectInvalid(
@@ -73,7 +82,7 @@ export function encodeInput(value: unknown, what: string): string | null {
 
 /** A word that is equal for equal inputs, whatever the order of their fields; no input has a word of its own. */
 export function fingerprint(input: unknown, what: string): string {
-  const text = encode(input, `${what}: its input`)
+  const text = encode(input, `${what}: its input`, PLAIN_INPUT)
   if (text === null) return 'none'
   return createHash('sha256')
     .update(sortedFields(JSON.parse(text)))

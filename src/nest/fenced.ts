@@ -70,7 +70,9 @@ export class FencedGuard implements CanActivate {
  * @Post('orders')
  * @Fenced()
  * order(@Body() order: Order, @ReceivedFence() fence: ReceivedFence) {
- *   return fence.once(`order:${order.id}`, (tx) => this.orders.insert(tx, order))
+ *   return fence.once(`order:${order.id}`, async (tx) => {
+ *     await this.orders.insert(tx, order)
+ *   })
  * }
  */
 export function Fenced(options: FencedOptions = {}): MethodDecorator & ClassDecorator {

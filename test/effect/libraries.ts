@@ -78,6 +78,18 @@ export const ON_MARIADB: Readonly<Record<string, Connect<MariadbBusiness>>> = {
   },
 }
 
+/** One statement in a transaction of each library, as its users write it; what it gives is the library's answer. */
+// biome-ignore lint/suspicious/noExplicitAny: each library has a transaction of its own.
+export const WRITES: Readonly<Record<string, (tx: any, text: string) => unknown>> = {
+  typeorm: (tx, text) => tx.createQueryBuilder().insert().into('note').values({ text }).execute(),
+  drizzle: (tx, text) => tx.execute(sql`INSERT INTO note (text) VALUES (${text})`),
+  knex: (tx, text) => tx('note').insert({ text }),
+  kysely: (tx, text) => tx.insertInto('note').values({ text }).execute(),
+  sequelize: (tx, text) =>
+    tx.sequelize.query('INSERT INTO note (text) VALUES (:text)', { replacements: { text }, transaction: tx }),
+  custom: (tx, text) => tx.query('INSERT INTO note (text) VALUES ($1)', [text]),
+}
+
 /** What a user writes for a library that nobody has thought of: here `pg`, by hand. */
 export function byHand(business: PostgresBusiness, connections: number, options?: TransactionOptions): Client {
   const pool = business.pool(connections)

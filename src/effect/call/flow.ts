@@ -7,7 +7,7 @@ import { playOwn } from '../play.js'
 import type { EffectAdapter, EffectClock } from '../port.js'
 import { repeating } from '../retry.js'
 import type { Effect, Script } from '../script.js'
-import { encodeInput, encodeResult } from '../values.js'
+import { encodeInput, encodeResult, OF_SEND } from '../values.js'
 import type { CallOptions, Found, ProviderCall } from './face.js'
 import {
   againScript,
@@ -154,7 +154,7 @@ export class CallFlow<Tx> {
     let kept: string | null = null
     let problem: string | null = null
     try {
-      kept = encodeResult(result, this.#effect.what)
+      kept = encodeResult(result, this.#effect.what, OF_SEND)
     } catch (error) {
       problem = messageOf(error)
     }
