@@ -81,3 +81,35 @@ describe('a charge at a real provider', () => {
     expect(charges()).toHaveLength(1)
   })
 })
+
+describe('options that nobody knows are refused before anything is sent or written', () => {
+  const kept = () => business.prepare('SELECT key FROM fleetcron_effect').all()
+
+  test.each([
+    [{ keyValidfor: 0 }, 'keyValidfor'],
+    [{ retries: 1 }, 'retries'],
+    [{ Input: CHARGE }, 'Input'],
+  ])('by a call: %j', async (over, name) => {
+    const message = `Job 'j', run 'k': effect '${CHARGE.reference}': unknown option '${name}'. Known are send, find, keyValidFor, timeout, retry, input.`
+    await expect(charging(over)).rejects.toMatchObject({ code: 'OPTION_INVALID', message })
+    const outside = sqlite(business).call('b', { ...chargeAt(provider.url, CHARGE), ...over })
+    await expect(outside).rejects.toMatchObject({ code: 'OPTION_INVALID', message: expect.stringMatching(name) })
+    expect([charges(), kept()]).toEqual([[], []])
+  })
+
+  test.each([[{ Input: 1 }], [{ inputs: 1 }], [[]], [null]])('by once: %j', async (options) => {
+    const never = () => {
+      throw new Error('called')
+    }
+    const message = expect.stringMatching(/ffect 'a': .*input, tx\.$/)
+    for (const effects of [attemptOf(sqlite(business)), sqlite(business)]) {
+      const refused = { code: 'OPTION_INVALID', message }
+      await expect(effects.once('a', never, options as never)).rejects.toMatchObject(refused)
+    }
+    const tx = { tx: business, Input: 1 } as { tx: Database.Database }
+    business.exec('BEGIN')
+    expect(() => attemptOf(sqlite(business)).once('a', never, tx)).toThrow(/unknown option 'Input'/)
+    business.exec('COMMIT')
+    expect(kept()).toEqual([])
+  })
+})

@@ -2,7 +2,7 @@ import type { CallOptions, Calls, Resolution, ResolvedCall, UncertainEffect } fr
 import { CallFlow } from './call/flow.js'
 import { listScript, resolveScript } from './call/scripts.js'
 import { asyncRefused, effectInvalid } from './errors.js'
-import { type EffectSettings, resolveEffectOptions } from './options.js'
+import { checkNames, type EffectSettings, resolveEffectOptions } from './options.js'
 import { playJoined, playOwn } from './play.js'
 import type {
   BoundEffects,
@@ -81,7 +81,18 @@ function callFor<Tx>({ adapter, settings }: Base<Tx>, origin: EffectOrigin | nul
   return call as Calls['call']
 }
 
+const ONCE_OPTIONS = ['input', 'tx'] as const
+const CALL_OPTIONS = [
+  'send',
+  'find',
+  'keyValidFor',
+  'timeout',
+  'retry',
+  'input',
+] as const satisfies readonly (keyof CallOptions<unknown>)[]
+
 function checkCall(effect: Effect, options: CallOptions<unknown, unknown>): void {
+  checkNames(options ?? {}, CALL_OPTIONS, effect.what)
   if (typeof options?.send !== 'function') throw effectInvalid(effect.what, 'a call needs `send`, a function.')
   if (options.find === undefined || typeof options.find === 'function') return
   throw effectInvalid(effect.what, `its find is ${typeof options.find}, not a function.`)
@@ -119,7 +130,7 @@ function checkResolution(effect: Effect, resolution: Resolution): string | null 
   if (resolution.rejected !== undefined) return JSON.stringify({ message: resolution.rejected })
   if (resolution.retry) return null
   if (!('confirmed' in resolution)) throw effectInvalid(effect.what, 'say `confirmed`, `rejected` or `retry: true`.')
-  return encodeResult(resolution.confirmed, effect.what)
+  return encodeResult(resolution.confirmed, effect.what, 'Confirm it with plain data.')
 }
 
 /** What was made is looked at in a further transaction: the snapshot of the first may be older than another's tables. */
@@ -165,11 +176,12 @@ function raiseFence<Tx>({ adapter, settings }: Base<Tx>, resource: string, token
 function onceFor<Tx>(base: Base<Tx>, origin: EffectOrigin | null) {
   const { adapter, settings } = base
   return (key: string, fn: (tx: Tx) => unknown, options: OnceOptions & { tx?: Tx | undefined } = {}): unknown => {
-    const ambient = options.tx === undefined && !adapter.sync ? (adapter.ambient?.() ?? null) : null
-    const tx = options.tx ?? ambient
+    const ambient = options?.tx === undefined && !adapter.sync ? (adapter.ambient?.() ?? null) : null
+    const tx = options?.tx ?? ambient
     const begin = (): unknown => {
       origin?.signal.throwIfAborted()
-      const effect = effectOf(settings.prefix, origin, key, options.input)
+      const effect = effectOf(settings.prefix, origin, key, options?.input)
+      checkNames(options, ONCE_OPTIONS, effect.what)
       checkFunction(adapter, effect, fn)
       const script = (tx: Tx) => scriptOf(adapter, effect, fn, tx)
       if (tx === null) return onceAlone(base, effect, script)

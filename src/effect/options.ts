@@ -75,10 +75,17 @@ function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], 
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }
 
-function checkNames(options: object, known: readonly string[]): void {
+/**
+ * A name that nobody knows must not turn into a default in silence.
+ * @throws FleetcronError `OPTION_INVALID`
+ */
+export function checkNames(options: object, known: readonly string[], what = 'effects'): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new FleetcronError('OPTION_INVALID', `${what}: options are an object with ${known.join(', ')}.`)
+  }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
-    throw new FleetcronError('OPTION_INVALID', `effects: unknown option '${name}'. Known are ${known.join(', ')}.`)
+    throw new FleetcronError('OPTION_INVALID', `${what}: unknown option '${name}'. Known are ${known.join(', ')}.`)
   }
 }
 

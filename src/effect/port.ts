@@ -59,8 +59,8 @@ export interface BoundEffects<Tx = TxOf> extends Calls {
    * @param key 1 to 512 characters that name the effect, such as `invoice:42:2026-11`
    * @param fn makes the change through the transaction it is handed; on SQLite it is synchronous. It may be called again
    * after a rollback. What it returns is kept as JSON of at most 64 kB
-   * @throws `STALE_TOKEN`, `KEY_CONFLICT`, `EFFECT_NESTED`, `EFFECT_INVALID`, `RESULT_TOO_LARGE`, `EFFECT_UNAVAILABLE`,
-   * or what `fn` throws: nothing was written
+   * @throws `STALE_TOKEN`, `KEY_CONFLICT`, `EFFECT_NESTED`, `EFFECT_INVALID`, `OPTION_INVALID`, `RESULT_TOO_LARGE`,
+   * `EFFECT_UNAVAILABLE`, or what `fn` throws: nothing was written
    */
   once<R>(
     key: string,
