@@ -49,8 +49,8 @@ export type CronOptions = (FleetScope | NodeScope) & ZoneOptions
 export type IntervalOptions = FleetScope | NodeScope
 export type TimeoutOptions =
   | (Omit<NodeScope, 'scope'> & { readonly scope?: 'node' })
-  /** Runs once in the whole fleet for each `key`, such as the release: the first node whose timeout is over asks for it. */
-  | (FleetScope & { readonly scope: 'fleet'; readonly key: string })
+  /** Runs once in the whole fleet for each `key` (default: the module's `release`): the first node whose timeout is over asks for it. */
+  | (FleetScope & { readonly scope: 'fleet'; readonly key?: string | undefined })
 
 /** What any of the decorators may have been given. */
 export type AnyJobOptions = NestWords &
@@ -58,7 +58,7 @@ export type AnyJobOptions = NestWords &
     readonly scope?: 'fleet' | 'node'
     readonly timeZone?: string
     readonly utcOffset?: number | string
-    readonly key?: string
+    readonly key?: string | undefined
   }
 
 /**

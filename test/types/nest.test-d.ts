@@ -84,9 +84,15 @@ class Scopes {
   @Timeout(5_000, { scope: 'fleet', key: 'release-7' })
   once(): void {}
 
-  // @ts-expect-error a timeout of the fleet runs once for each key
+  @Timeout(5_000, { scope: 'fleet', name: 'warm-up', key: process.env.RELEASE })
+  ofVariable(): void {}
+
   @Timeout(5_000, { scope: 'fleet' })
-  keyless(): void {}
+  ofRelease(): void {}
+
+  // @ts-expect-error a timer on every node runs for no key
+  @Timeout(5_000, { key: 'release-7' })
+  keyOfNode(): void {}
 }
 
 class Desk {
