@@ -40,6 +40,22 @@ describe('what is asked in plain JavaScript', () => {
     await expect(ask(fleet)).rejects.toMatchObject({ code: 'OPTION_INVALID', message: expect.stringContaining(words) })
   })
 
+  it.each([0, -1, 1.5, 1_001, 1e9, Number.NaN, '10'])('refuses a page of %s rows', async (limit) => {
+    const message = (verb: string) =>
+      `${verb}: limit: ${typeof limit === 'string' ? `'${limit}'` : limit} is not a whole number from 1 to 1000.`
+    const untyped = fleet as Untyped
+    for (const verb of ['runs', 'history']) {
+      await expect(untyped[verb]({ limit })).rejects.toMatchObject({ code: 'OPTION_INVALID', message: message(verb) })
+    }
+  })
+
+  it('gives as many rows as were asked for, up to a thousand', async () => {
+    await fleet.trigger('daily-invoices', { key: 'a' })
+    await fleet.trigger('daily-invoices', { key: 'b' })
+    expect([await fleet.runs({ limit: 1 }), await fleet.history({ limit: 1 })]).toMatchObject([[{}], [{}]])
+    expect((await fleet.history({ limit: 1_000 })).length).toBeGreaterThan(1)
+  })
+
   it.each<[string, (fleet: Fleet) => Promise<unknown>]>([
     ['trigger', (it) => it.trigger('daily-invoice')],
     ['runs', (it) => it.runs({ job: 'daily-invoice' })],

@@ -1,7 +1,16 @@
 import { FleetcronError } from '../errors.js'
 import type { RunsQuery } from '../store/port.js'
 import type { RunRef } from './commands.js'
-import { closest, type Duration, didYouMean, durationMs, oneOf, optionInvalid, refuseUnknown } from './option-values.js'
+import {
+  closest,
+  type Duration,
+  didYouMean,
+  durationMs,
+  oneOf,
+  optionInvalid,
+  refuseUnknown,
+  wholeNumber,
+} from './option-values.js'
 
 /*
  * What JavaScript may hand to the fleet's methods, which types do not check: a word that nobody knows must not be taken
@@ -52,6 +61,9 @@ const QUERIES = {
   history: ['job', 'before', 'limit'],
 } as const
 
+/** The longest page of runs or of history. */
+const PAGE_MOST = 1_000
+
 const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'merged', 'missed'] as const
 
 /** @throws FleetcronError `OPTION_INVALID` */
@@ -59,7 +71,8 @@ export function checkQuery(verb: keyof typeof QUERIES, query: object): void {
   const [first] = QUERIES[verb]
   if (typeof query === 'string') throw optionInvalid(verb, `write ${verb}({ ${first}: '${String(query)}' }).`)
   refuseUnknown(`${verb}: the query`, query, QUERIES[verb])
-  const { states } = query as Partial<RunsQuery>
+  const { states, limit } = query as Partial<RunsQuery>
+  if (limit !== undefined) wholeNumber(`${verb}: limit`, limit, 1, PAGE_MOST)
   if (states === undefined) return
   if (!Array.isArray(states)) throw optionInvalid(`${verb}: states`, "it is a list, such as ['failed', 'cancelled'].")
   for (const state of states) oneOf(`${verb}: states`, state, STATES)
