@@ -258,6 +258,8 @@ describe('what is refused', () => {
     const { cron: _, ...without } = of('a')
     await expect(fleet.schedules.upsert(without)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
     await expect(fleet.schedules.upsert({ ...of('a'), id: 'x' } as never)).rejects.toThrow(/no option 'id'/)
+    const zoned = { name: 'a', handler: digest, every: '5m', data: { tenantId: 'a' }, timeZone: 'Mars/X' }
+    await expect(fleet.schedules.upsert(zoned as never)).rejects.toMatchObject({ code: 'ZONE_UNKNOWN' })
     await expect(fleet.schedules.upsert({ ...of('a'), name: ' ' })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
   })
 })

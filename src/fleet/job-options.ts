@@ -1,5 +1,4 @@
 import type { CatchUp, Definition, Overlap, Retry } from '../ledger/types.js'
-import { type ScheduleInput, scheduleSpec } from '../schedule/index.js'
 import { FOREIGN_CATCH_UPS, FOREIGN_KEYS, FOREIGN_OVERLAPS } from './foreign-words.js'
 import { checkKeysKept } from './key-retention.js'
 import {
@@ -14,6 +13,7 @@ import {
   wholeNumber,
 } from './option-values.js'
 import { resourceOf } from './resource-option.js'
+import { checkSchedule, scheduleOf } from './schedule-option.js'
 
 /** What happens to occurrences that passed while nobody attended, and to those that wait behind them. */
 export interface CatchUpInput {
@@ -85,7 +85,10 @@ export interface JobOptions extends JobPolicies {
   readonly every?: Duration
   /** One moment: a `Date`, a text with an offset, or a local label in `timeZone`. */
   readonly at?: string | Date
-  /** IANA name, `UTC` or an offset. Default: the fleet's, else the zone stored at first definition, else the process's. */
+  /**
+   * Where `cron` and `at` are read; labels of `every` are UTC's. IANA name, `UTC` or an offset. Default: the fleet's, else the zone
+   * stored at first definition, else the process's.
+   */
   readonly timeZone?: string
   /** A local time that a day leaves out: the first instant after it (`next`, default), or not at all. */
   readonly dstGap?: 'next' | 'skip'
@@ -207,24 +210,6 @@ export function checkDefaults(input: JobPolicies): JobPolicies {
   resolvePolicies('defaults', given)
   outageOf('defaults', given)
   return given
-}
-
-/** A job on request says nothing of a schedule; one whose schedule is there and undefined was to have one. */
-function checkSchedule(what: string, input: JobOptions, given: JobOptions): void {
-  const words = ['cron', 'every', 'at'] as const
-  const missing = words.find((word) => word in input && given[word] === undefined)
-  if (missing === undefined || words.some((word) => given[word] !== undefined)) return
-  throw optionInvalid(
-    `${what}: ${missing}`,
-    'it is there and undefined, so the job would never run by itself. Set what it is read from, or leave it out for a job on request.',
-  )
-}
-
-function scheduleOf(given: JobOptions, timeZone: string): Definition['schedule'] {
-  const { cron, every, at, dstGap } = given
-  if (cron === undefined && every === undefined && at === undefined) return null
-  const input: ScheduleInput = { cron, every, at, timeZone, dstGap }
-  return scheduleSpec(input)
 }
 
 function resolvePolicies(what: string, given: JobPolicies): Omit<Definition, 'schedule'> {

@@ -23,7 +23,7 @@ export interface Run<Data = unknown> extends BoundEffects {
   readonly cause: Cause
   /** When the newest occurrence it covers was due; for a manual run, when it was asked for. */
   readonly scheduledAt: Date
-  /** Calendar date of that moment in the job's zone, `2026-11-29`. */
+  /** Calendar date of that moment in the job's zone, `2026-11-29`; in UTC for `every` and for jobs on request, whatever `timeZone` says. */
   readonly date: string
   /** The occurrences it stands for: first, last and how many; null for a manual run. */
   readonly covers: Covers | null

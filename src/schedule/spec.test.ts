@@ -58,6 +58,9 @@ describe('scheduleSpec', () => {
   it.each([
     'Mars/Olympus',
     '',
+    ' UTC ',
+    ' +02:00',
+    ' Europe/Helsinki ',
     '+2',
     '+25:00',
     '+02:75',

