@@ -129,6 +129,11 @@ describe('the options of a job', () => {
     [{ timeout: '5 minutes' }, "'minutes' is not a unit"],
     [{ timeout: 0 }, 'out of range'],
     [{ grace: '500d' }, 'out of range'],
+    [
+      { grace: 0, catchUp: 'skip' },
+      "job 'it': grace: '0' is too short: every occurrence is attended some milliseconds after",
+    ],
+    [{ grace: '999ms' }, "so none would be in time. Write at least '1s'."],
     [{ pauseAfter: 0 }, 'pauseAfter'],
     [{ fence: 'yes' }, "'yes' is neither true nor false"],
     [{ disabled: 1 }, 'neither true nor false'],

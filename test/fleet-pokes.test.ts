@@ -173,13 +173,20 @@ describe('the options of a poke', () => {
   it('are among the terms of jobs that are poked, and of no others', () => {
     expect(terms({ attend: 'poke' }).pokeGraceMs).toBe(60_000)
     expect(terms({ attend: 'poke', pokeGrace: '5m' }).pokeGraceMs).toBe(300_000)
-    expect(terms({ attend: 'fleet', pokeGrace: '5m' })).not.toHaveProperty('pokeGraceMs')
+    const ofFleet = { ...around, defaults: { pokeGrace: '5m' } }
+    expect(resolveJob('it', {}, ofFleet).definition).not.toHaveProperty('pokeGraceMs')
+    expect(resolveJob('it', { attend: 'poke' }, ofFleet).definition.pokeGraceMs).toBe(300_000)
     expect(resolveJob('it', {}, { ...around, defaults: { attend: 'poke' } }).definition.pokeGraceMs).toBe(60_000)
   })
 
   it.each([
     [{ attend: 'bullmq' }, "'bullmq' is not one of 'fleet', 'poke'"],
     [{ pokeGrace: '10ms' }, "'10ms' is out of range"],
+    [
+      { pokeGrace: '5m' },
+      "job 'it': pokeGrace: it is how long the fleet waits for a poke, and nobody pokes this job. Add",
+    ],
+    [{ attend: 'fleet', pokeGrace: '5m' }, "Add attend: 'poke', or leave it out."],
   ])('%j are refused', (options, message) => {
     expect(() => terms(options as JobOptions)).toThrow(message)
   })

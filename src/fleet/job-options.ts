@@ -1,4 +1,5 @@
 import type { CatchUp, Definition, Overlap, Retry } from '../ledger/types.js'
+import { graceOf, unpoked } from './attend-option.js'
 import { FOREIGN_CATCH_UPS, FOREIGN_KEYS, FOREIGN_OVERLAPS } from './foreign-words.js'
 import { checkKeysKept } from './key-retention.js'
 import {
@@ -54,7 +55,7 @@ export interface JobPolicies {
   readonly timeout?: Duration | null
   /** The job pauses after so many failures in a row. Default: never. */
   readonly pauseAfter?: number | null
-  /** An occurrence attended this much after its instant is late, not missed. Default `'60s'`. */
+  /** An occurrence attended this much after its instant is late, not missed. At least 1 s. Default `'60s'`. */
   readonly grace?: Duration
   /** Whether an attempt shuts out older ones in the business database before its handler is called. Default true. */
   readonly fence?: boolean
@@ -172,6 +173,7 @@ export function resolveJob(name: string, input: JobOptions, around: JobSurroundi
   checkSchedule(what, input, given)
   const zone = given.timeZone ?? around.timeZone
   const policies = resolvePolicies(what, { ...around.defaults, ...given })
+  if (given.pokeGrace !== undefined && policies.pokeGraceMs === undefined) throw unpoked(what)
   const definition = {
     schedule: naming(what, () => scheduleOf(given, zone ?? around.processTimeZone)),
     ...policies,
@@ -229,7 +231,7 @@ function resolvePolicies(what: string, given: JobPolicies): Omit<Definition, 'sc
     timeoutMs: timeout === undefined || timeout === null ? null : durationMs(`${what}: timeout`, timeout, 1),
     pauseAfter:
       pauseAfter === undefined || pauseAfter === null ? null : wholeNumber(`${what}: pauseAfter`, pauseAfter, 1),
-    graceMs: grace === undefined ? DEFAULTS.graceMs : durationMs(`${what}: grace`, grace, 0),
+    graceMs: grace === undefined ? DEFAULTS.graceMs : graceOf(`${what}: grace`, grace),
     fence: fence === undefined ? DEFAULTS.fence : flag(`${what}: fence`, fence),
     ...pokeOf(what, given),
   }
