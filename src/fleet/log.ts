@@ -1,4 +1,4 @@
-/** Where lines go: `console`, pino's and Nest's loggers fit. Fields are given once more as data, for structured loggers. */
+/** Where lines go: `console` and pino's loggers fit; FleetModule takes Nest's by itself. Fields are given once more as data, for structured loggers. */
 export interface Logger {
   info(line: string, fields?: Readonly<Record<string, unknown>>): void
   warn(line: string, fields?: Readonly<Record<string, unknown>>): void

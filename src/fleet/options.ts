@@ -142,6 +142,7 @@ export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: 
   const what = (option: string) => `fleet '${fleet}': ${option}`
   const store = storeOf(fleet, input, around.storeVariable)
   const { lease, maxRuns, attends, nodeLabel, release, timeZone, logger } = input
+  checkClock(what('clock'), input.clock)
   if (timeZone !== undefined) naming(what('timeZone'), () => intlZones(timeZone))
   return {
     fleet,
@@ -158,8 +159,30 @@ export function resolveFleet(input: FleetOptions, around: Surroundings, stderr: 
     defaults: checkDefaults(input.defaults ?? {}),
     timeZone,
     release: release === undefined ? null : textOf(what('release'), release, 200),
-    logger: logger === false ? null : (logger ?? stderr),
+    logger: loggerOf(what('logger'), logger, stderr),
   }
+}
+
+function loggerOf(what: string, logger: FleetOptions['logger'], stderr: Logger): Logger | null {
+  if (logger === false) return null
+  if (logger === undefined || logger === null) return stderr
+  if (hasFunctions(logger, ['info', 'warn', 'error'])) return logger
+  throw optionInvalid(
+    what,
+    'pass an object with the functions info, warn and error, such as console, or false for no lines.',
+  )
+}
+
+function checkClock(what: string, clock: unknown): void {
+  if (clock === undefined || hasFunctions(clock, ['wall', 'monotonic', 'after', 'random', 'id'])) return
+  throw optionInvalid(
+    what,
+    'pass an object with the functions wall, monotonic, after, random and id, such as a ManualClock of fleetcron/testing, or leave it out.',
+  )
+}
+
+function hasFunctions(value: unknown, names: readonly string[]): boolean {
+  return names.every((name) => typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === 'function')
 }
 
 const DAY_MS = 86_400_000
