@@ -218,6 +218,8 @@ export interface Statements {
   readonly takeKey: string
   /** (key) → state, fingerprint, result; locked where a snapshot could be old. */
   readonly readKey: string
+  /** (key) → the same, locked for the write that follows, as it is now and not as a snapshot has it. */
+  readonly lockKey: string
   /** (fingerprint, job, run, token, attempt, key): makes an `open` key ours. */
   readonly retakeKey: string
   /** (result, key): `open` becomes `done`. */

@@ -14,7 +14,7 @@ import { decode, encodeResult } from './values.js'
  *   result  kept, and the key becomes `done`
  *
  * A key that is committed while still `open` stands for nothing: its owner swallowed an error of `fn`, or ended the
- * transaction from within. The next comer takes it over.
+ * transaction from within. The next comer takes it over; others wait for him, and get his result.
  */
 export type Step = { readonly sql: string; readonly params: readonly Param[] } | { readonly call: () => unknown }
 
@@ -61,8 +61,9 @@ function* takeOrRead(sql: Statements, effect: Effect): Script<{ readonly result:
   const taken = yield* query({ sql: sql.takeKey, params: [effect.kept, effect.fingerprint, ...by] })
   if (taken.rows.length > 0 || (taken.affected ?? 0) > 0) return null
   const { rows } = yield* query({ sql: sql.readKey, params: [effect.kept] })
-  const [row] = rows
-  if (!row) throw new RetryTransaction(effect.what, new Error('its key was removed in between'))
+  // A committed `open` key can be wanted by several at once: whoever gets the lock looks again what it has become.
+  const row = rows[0]?.state === 'open' ? yield* lockKey(sql, effect) : rows[0]
+  if (!row) throw removedInBetween(effect)
   if (row.state === 'open') {
     yield { sql: sql.retakeKey, params: [effect.fingerprint, ...by, effect.kept] }
     return null
@@ -71,6 +72,14 @@ function* takeOrRead(sql: Statements, effect: Effect): Script<{ readonly result:
     throw effectInvalid(effect.what, `its key stands for something else (state '${row.state}').`)
   if (row.fingerprint !== effect.fingerprint) throw keyConflict(effect, row.fingerprint)
   return { result: typeof row.result === 'string' ? row.result : null }
+}
+
+function* lockKey(sql: Statements, effect: Effect): Script<QueryResult['rows'][number] | undefined> {
+  return (yield* query({ sql: sql.lockKey, params: [effect.kept] })).rows[0]
+}
+
+function removedInBetween(effect: Effect): RetryTransaction {
+  return new RetryTransaction(effect.what, new Error('its key was removed in between'))
 }
 
 /** The token that the fence shows, null when it was never raised. Drivers hand large integers over as text or BigInt. */

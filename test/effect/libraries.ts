@@ -93,12 +93,12 @@ export const WRITES: Readonly<Record<string, (tx: any, text: string) => unknown>
 /** What a user writes for a library that nobody has thought of: here `pg`, by hand. */
 export function byHand(business: PostgresBusiness, connections: number, options?: TransactionOptions): Client {
   const pool = business.pool(connections)
+  // The end of a connection that is checked out would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const library: Parameters<typeof custom>[0] = {
     dialect: 'postgres',
     async transaction(fn, isolationLevel = 'read committed') {
       const client = await pool.connect()
-      // The end of a connection that is checked out would end the process.
-      client.on('error', () => {})
       let broken: Error | undefined
       try {
         await client.query(`BEGIN ISOLATION LEVEL ${isolationLevel}`)

@@ -51,6 +51,7 @@ ON DUPLICATE KEY UPDATE
   takeKey: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, state, created_at)
 VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? LOCK IN SHARE MODE`,
+  lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
 WHERE \`key\` = ? AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE \`key\` = ?`,

@@ -50,6 +50,7 @@ VALUES ($1, $2, $3, $4, $5, $6, 'open', ${NOW})
 ON CONFLICT (key) DO NOTHING
 RETURNING key`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = $1`,
+  lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5
 WHERE key = $6 AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done' WHERE key = $2`,

@@ -46,6 +46,7 @@ WHERE excluded.token > fleetcron_fence.token`,
 VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})
 ON CONFLICT (key) DO NOTHING`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = ?`,
+  lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = ?`,
   retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
 WHERE key = ? AND state = 'open'`,
   finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE key = ?`,

@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, failsWith, fromOutside, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
+import {
+  after,
+  failsWith,
+  fromOutside,
+  join,
+  never,
+  orElse,
+  refused,
+  type Site,
+  type TestApi,
+  type WithBench,
+} from './bench.js'
 
 type Test = TestApi['test']
 
@@ -174,6 +185,23 @@ function races<Tx>(test: Test, withBench: WithBench<Tx>): void {
   )
 
   test(
+    'a key that was committed without its effect is taken over by one of three callers, in every one of forty rounds',
+    withBench(async ({ site }) => {
+      const sites = [await site(), await site()] as const
+      const runs = [sites[0].attempt(1), sites[1].attempt(1), sites[0].effects] as const
+      const keys = Array.from({ length: 40 }, (_, i) => `k${String(i).padStart(2, '0')}`)
+      for (const key of keys) {
+        await leaveOpen(sites[0], key)
+        const made = await Promise.all(
+          runs.map((run, i) => run.once(key, (tx) => sites[i % 2 === 0 ? 0 : 1].note(tx, key, i))),
+        )
+        assert.deepEqual(made, Array(3).fill(made[0]), key)
+      }
+      assert.deepEqual(await sites[0].notes(), keys)
+    }),
+  )
+
+  test(
     'creating the tables from several clients at once, and again later, is one creation',
     withBench(async ({ client, site }) => {
       const clients = await Promise.all([client(), client(), client(), client()])
@@ -183,6 +211,19 @@ function races<Tx>(test: Test, withBench: WithBench<Tx>): void {
       await Promise.all(clients.map((effects) => effects.ensure()))
       assert.equal(await here.attempt(1).once('a', never), 1)
     }),
+  )
+}
+
+/** A joined effect fails, and its user commits all the same. */
+async function leaveOpen<Tx>(site: Site<Tx>, key: string): Promise<void> {
+  const fail = (): never => {
+    throw new Error('declined')
+  }
+  await site.transaction((tx) =>
+    orElse<string>(
+      () => join(site.attempt(1), tx, key, fail),
+      () => 'swallowed',
+    ),
   )
 }
 

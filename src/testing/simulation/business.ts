@@ -129,7 +129,9 @@ export class BusinessDatabase {
         tx.effects.set(String(key), { ...by, fingerprint: String(fingerprint), state: 'open', result: null })
         return { rows: [], affected: 1 }
       }
-      case STATEMENTS.readKey: {
+      // Both come after `take key`, which holds the lock already.
+      case STATEMENTS.readKey:
+      case STATEMENTS.lockKey: {
         const row = this.#effect(tx, String(first))
         return {
           rows: row ? [{ state: row.state, fingerprint: row.fingerprint, result: row.result }] : [],
@@ -263,6 +265,7 @@ const STATEMENTS: Statements = {
   readFence: 'read fence',
   takeKey: 'take key',
   readKey: 'read key',
+  lockKey: 'lock key',
   retakeKey: 'retake key',
   finishKey: 'finish key',
   expired: '',
