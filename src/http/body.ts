@@ -38,7 +38,7 @@ export function askedOf(body: Uint8Array): Asked {
   if (body.byteLength === 0) return {}
   const value = parsed(body)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid('it is an object, such as {"data": …} or {"occurrence": "2026-11-29T00:00"}')
+    throw invalid('it must be an object, such as {"data": …} or {"occurrence": "2026-11-29T00:00"}')
   }
   for (const name of Object.keys(value)) {
     if (name !== 'occurrence' && name !== 'data')
@@ -47,7 +47,7 @@ export function askedOf(body: Uint8Array): Asked {
   const { occurrence, data } = value as { occurrence?: unknown; data?: unknown }
   if (occurrence === undefined) return { data }
   if (typeof occurrence !== 'string' || occurrence === '' || occurrence.length > 200) {
-    throw invalid('occurrence is a key such as "2026-11-29T00:00", or "due"')
+    throw invalid('occurrence must be a key such as "2026-11-29T00:00", or "due"')
   }
   if (data !== undefined) throw invalid('an occurrence has no data: data goes with a run of its own')
   return { occurrence }

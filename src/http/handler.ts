@@ -1,6 +1,7 @@
 import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
 import type { Fleet } from '../fleet/fleet.js'
+import { closest, didYouMean } from '../fleet/option-values.js'
 import { NONCE } from '../fleet/request-id.js'
 import { isLive } from '../ledger/index.js'
 import type { Run } from '../ledger/types.js'
@@ -10,6 +11,7 @@ import { type Asked, askedOf, bodyOf } from './body.js'
 import { type HttpOptions, type ResolvedHttp, resolveHttp } from './options.js'
 import { jsonResponse, Problem, problemOf, problemResponse } from './problem.js'
 import { runId, runOf } from './run-id.js'
+import { tellUnknownJobs } from './unknown-jobs.js'
 
 /** Answers requests; `path` is where its routes begin. Never rejects. */
 export interface HttpHandler {
@@ -27,6 +29,7 @@ export interface HttpHandler {
  */
 export function createHttpHandler(fleet: Fleet, options: HttpOptions): HttpHandler {
   const door = resolveHttp(options)
+  tellUnknownJobs(door, fleet)
   const answer = async (request: Request) => {
     try {
       return await new Visit(door, fleet, request).answer()
@@ -117,10 +120,21 @@ class Visit {
   /** What became of the occurrence; null: `due`, and none has been due yet. */
   private async poke(job: string, key: string): Promise<Run | null> {
     const runs = await this.fleet.poke(job)
-    if (key === 'due') return runs[0] ?? null
-    const run = runs.find((one) => one.key === key) ?? (await this.fleet.occurrence(job, key))
+    const there = key === 'due' ? runs[0] : runs.find((one) => one.key === key)
+    const run = there ?? (key === 'due' ? null : await this.fleet.occurrence(job, key))
     if (run !== null) return run
+    await this.throwIfNeverDue(job)
+    if (key === 'due') return null
     const message = `Nothing is decided about occurrence '${key}': it is not due yet, none of the schedule's, or pruned.`
+    throw new Problem(404, 'OCCURRENCE_UNKNOWN', message)
+  }
+
+  /** Whoever waits for an occurrence of a job on request waits for ever. */
+  private async throwIfNeverDue(job: string): Promise<void> {
+    const own = this.fleet.health()?.service
+    const found = (await this.fleet.jobs()).find((one) => one.job === job || (one.name === job && one.service === own))
+    if (found?.schedule !== null) return
+    const message = `Job '${job}' has no schedule, so nothing of it is ever due: leave occurrence out, for a run of its own.`
     throw new Problem(404, 'OCCURRENCE_UNKNOWN', message)
   }
 
@@ -149,9 +163,20 @@ class Visit {
   }
 
   private waitMs(): number {
-    const text = this.url.searchParams.get('wait')
-    if (text === null) return 0
-    return Math.min(this.door.longestWaitMs, parseDuration(text, 'wait'))
+    const [text, second] = this.url.searchParams.getAll('wait')
+    const stranger = [...this.url.searchParams.keys()].find((name) => name !== 'wait')
+    if (stranger !== undefined) {
+      throw queryInvalid(
+        `there is no query parameter '${stranger}'.${didYouMean(closest(stranger, ['wait']))} Known is wait.`,
+      )
+    }
+    if (second !== undefined) throw queryInvalid('wait is there twice: write it once.')
+    if (text === undefined) return 0
+    try {
+      return Math.min(this.door.longestWaitMs, parseDuration(text, 'wait'))
+    } catch {
+      throw queryInvalid(`wait '${text}' is no duration: write it with a unit, such as 5s.`)
+    }
   }
 }
 
@@ -163,6 +188,10 @@ function view(run: Run) {
 
 function jobUnknown(job: string): Problem {
   return new Problem(404, 'JOB_UNKNOWN', `There is no job '${job}' to be started here.`)
+}
+
+function queryInvalid(why: string): Problem {
+  return new Problem(400, 'OPTION_INVALID', `The query cannot be used: ${why}`)
 }
 
 function pathUnknown(path: string): Problem {

@@ -123,6 +123,18 @@ describe('poking an occurrence', () => {
     expect(answer).toMatchObject(refused(404, 'OCCURRENCE_UNKNOWN'))
   })
 
+  it.each(['due', '2026-11-29T00:00'])(
+    'of a job without a schedule is refused with what to ask for: %s',
+    async (occurrence) => {
+      await stand.node()
+      const answer = await stand.ask(RUNS, { body: { occurrence } })
+      expect(answer).toMatchObject(refused(404, 'OCCURRENCE_UNKNOWN'))
+      expect(answer.body.detail).toBe(
+        "Job 'it' has no schedule, so nothing of it is ever due: leave occurrence out, for a run of its own.",
+      )
+    },
+  )
+
   it('needs no key of whoever has a token', async () => {
     await stand.node(() => 'done', { cron: '0 0 29 2 *', timeZone: 'UTC', attend: 'poke' })
     const asked = { method: 'POST', headers: BEARER, body: '{"occurrence":"due"}' }
@@ -143,6 +155,12 @@ describe('what the door refuses', () => {
     await stand.node()
     expect(await stand.ask(RUNS, { body, key: 'a' })).toMatchObject(refused(status, code))
     expect(await stand.fleets[0]?.runs({ job: 'it' })).toEqual([])
+  })
+
+  it('a body that is a list, in a sentence', async () => {
+    await stand.node()
+    const { detail } = (await stand.ask(RUNS, { body: '[]' })).body
+    expect(detail).toMatch(/^The body cannot be used: it must be an object, such as \{"data": …\} or /)
   })
 
   it('a body that grows beyond 64 KiB while it is read, and one that is compressed', async () => {

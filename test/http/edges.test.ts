@@ -45,6 +45,31 @@ describe('a signature', () => {
   })
 })
 
+describe('a query of', () => {
+  it.each([
+    ['wait=5', "The query cannot be used: wait '5' is no duration: write it with a unit, such as 5s."],
+    ['wait=', "wait '' is no duration"],
+    ['wiat=3s', "there is no query parameter 'wiat'. Did you mean wait? Known is wait."],
+    ['wait=3s&verbose=1', "there is no query parameter 'verbose'. Known is wait."],
+    ['wait=3s&wait=5s', 'wait is there twice'],
+  ])('%s is refused where a run is started and where it is seen', async (query, words) => {
+    const fleet = await stand.node()
+    const { key } = await fleet.trigger('it', { key: 'seen' })
+    const id = Buffer.from(JSON.stringify(['app:it', key])).toString('base64url')
+    const answers = [
+      await stand.ask(`${RUNS}?${query}`, { key: 'a' }),
+      await stand.ask(`/fleetcron/runs/${id}?${query}`, { method: 'GET' }),
+    ]
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { code: 'OPTION_INVALID', detail: expect.stringContaining(words) },
+      })
+    }
+    expect(await fleet.runs({ job: 'it' })).toHaveLength(1)
+  })
+})
+
 describe('where jobs are named', () => {
   it('one that is named by its full id may be started and seen', async () => {
     await stand.node(() => 'done', {}, { tokens: [TOKEN], jobs: ['app:it'] })
@@ -52,6 +77,36 @@ describe('where jobs are named', () => {
     const { headers } = await stand.send('/fleetcron/jobs/app:it/runs', asked)
     const look = { method: 'GET', headers: BEARER }
     expect(await stand.send(headers.get('location') ?? '', look)).toMatchObject({ status: 200 })
+  })
+
+  it('a name that no node has defined is told when the node has started, with the one that is near', async () => {
+    const lines: string[] = []
+    let told = () => {}
+    const all = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const log = (line: string) => {
+      if (lines.push(line) === 2) told()
+    }
+    const fleet = createFleet({ fleet: 'http', service: 'app', store: stand.store, logger: false })
+    stand.fleets.push(fleet)
+    fleet.job('daily-invoices', {}, () => {})
+    createHttpHandler(fleet, {
+      tokens: [TOKEN],
+      jobs: ['daily-invoice', 'nope', 'daily-invoices', 'app:daily-invoices'],
+      log,
+    })
+    await fleet.start()
+    await all
+    const until = 'Until one does, requests for it are answered 404.'
+    expect(lines).toEqual([
+      `the HTTP door: jobs names 'daily-invoice', which no node has defined. Did you mean 'daily-invoices'? ${until}`,
+      `the HTTP door: jobs names 'nope', which no node has defined. ${until}`,
+    ])
+    const later = new Promise<string>((resolve) => {
+      createHttpHandler(fleet, { tokens: [TOKEN], jobs: ['nope'], log: resolve })
+    })
+    expect(await later).toContain("jobs names 'nope'")
   })
 
   it('runs of a job of the same name in another service are not seen', async () => {
