@@ -11,6 +11,7 @@ import { type Asked, askedOf, bodyOf } from './body.js'
 import { type HttpOptions, type ResolvedHttp, resolveHttp } from './options.js'
 import { jsonResponse, Problem, problemOf, problemResponse } from './problem.js'
 import { runId, runOf } from './run-id.js'
+import { KEY } from './signature.js'
 import { tellUnknownJobs } from './unknown-jobs.js'
 
 /** Answers requests; `path` is where its routes begin. Never rejects. */
@@ -39,8 +40,6 @@ export function createHttpHandler(fleet: Fleet, options: HttpOptions): HttpHandl
   }
   return Object.assign(answer, { path: door.path })
 }
-
-const KEY = /^[!-~]{1,255}$/
 
 /** One request: who asks, then what for. */
 class Visit {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { optionInvalid } from '../fleet/option-values.js'
+import { optionInvalid, refuseUnknown } from '../fleet/option-values.js'
 
 /*
  * What is signed, one per line, so that nothing of a request can be changed or moved to another one:
@@ -23,6 +23,9 @@ export const SIGNATURE_HEADER = 'fleetcron-signature'
 
 /** What a nonce looks like: enough room for 128 random bits. */
 export const NONCE = /^[\w.~-]{16,128}$/
+
+/** What an Idempotency-Key looks like: what every proxy hands on as it is. */
+export const KEY = /^[!-~]{1,255}$/
 
 export interface Signed {
   readonly method: string
@@ -62,12 +65,10 @@ export interface SignRequestInput {
  * @throws FleetcronError `OPTION_INVALID`
  */
 export function signRequest(input: SignRequestInput): Record<string, string> {
+  refuseUnknown('signRequest', input, INPUT_KEYS)
+  check(input)
   const { secret, url, method = 'POST', body = '', key = '' } = input
   const { timestamp = Date.now(), nonce = randomBytes(16).toString('hex') } = input
-  if (typeof secret !== 'string' || secret === '') throw optionInvalid('signRequest: secret', 'it is missing.')
-  if (!NONCE.test(nonce)) {
-    throw optionInvalid('signRequest: nonce', 'write 16 to 128 letters, digits, dots, tildes or hyphens.')
-  }
   const { pathname, search } = new URL(url, 'http://localhost')
   const seconds = `${Math.floor(timestamp / 1_000)}`
   const signed = { method: method.toUpperCase(), target: pathname + search, key, timestamp: seconds, nonce, body }
@@ -76,6 +77,30 @@ export function signRequest(input: SignRequestInput): Record<string, string> {
     [TIMESTAMP_HEADER]: seconds,
     [NONCE_HEADER]: nonce,
     [SIGNATURE_HEADER]: `v1=${hmac(secret, textOf(signed)).toString('hex')}`,
+  }
+}
+
+const INPUT_KEYS = ['secret', 'url', 'method', 'body', 'key', 'timestamp', 'nonce']
+
+/** What a door would refuse is refused here, where the sender sees why. */
+function check({ secret, url, body, key, timestamp, nonce }: SignRequestInput): void {
+  const invalid = (option: string, why: string) => optionInvalid(`signRequest: ${option}`, why)
+  if (typeof secret !== 'string' || secret === '') throw invalid('secret', 'it is missing.')
+  if (!URL.canParse(`${url}`, 'http://localhost')) throw invalid('url', `'${url}' is neither a URL nor a path.`)
+  if (body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw invalid('body', 'pass exactly the text or the bytes that are sent, such as JSON.stringify({ data: … }).')
+  }
+  if (key !== undefined && !(typeof key === 'string' && KEY.test(key))) {
+    throw invalid(
+      'key',
+      `'${key}' is not 1 to 255 visible ASCII characters, as an Idempotency-Key has to be. Hash it, or encode it.`,
+    )
+  }
+  if (timestamp !== undefined && !(timestamp >= 0 && timestamp < 1e15)) {
+    throw invalid('timestamp', `${timestamp} is no instant: pass epoch milliseconds, such as Date.now().`)
+  }
+  if (nonce !== undefined && !NONCE.test(nonce)) {
+    throw invalid('nonce', 'write 16 to 128 letters, digits, dots, tildes or hyphens.')
   }
 }
 

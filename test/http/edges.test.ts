@@ -31,6 +31,32 @@ describe('a signature', () => {
     expect((await handler(new Request(url, { headers }))).status).toBe(status)
   })
 
+  it.each<[object, string]>([
+    [
+      { body: { a: 1 } },
+      'signRequest: body: pass exactly the text or the bytes that are sent, such as JSON.stringify(',
+    ],
+    [{ body: null }, 'signRequest: body: '],
+    [{ key: 'tilaus-ä' }, "signRequest: key: 'tilaus-ä' is not 1 to 255 visible ASCII characters"],
+    [{ key: 'order 42' }, 'signRequest: key: '],
+    [{ key: '' }, 'signRequest: key: '],
+    [{ key: 'k'.repeat(256) }, 'signRequest: key: '],
+    [{ key: 42 }, 'signRequest: key: '],
+    [{ timestamp: Number.NaN }, 'signRequest: timestamp: NaN is no instant'],
+    [{ url: 'http://[' }, "signRequest: url: 'http://[' is neither a URL nor a path."],
+    [{ bdoy: '{}' }, "signRequest: there is no option 'bdoy'. Did you mean body?"],
+  ])('is not made of what the door would refuse: %j', (input, words) => {
+    const act = () => signRequest({ secret: LIVE, url: RUNS, ...input } as never)
+    expect(act).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    expect(act).toThrow(words)
+  })
+
+  it('is made of bytes as of text', () => {
+    const asked = { secret: LIVE, url: RUNS, timestamp: 0, nonce: 'n'.repeat(16), key: '~'.repeat(255) }
+    const body = '{"data":"ä"}'
+    expect(signRequest({ ...asked, body: Buffer.from(body) })).toEqual(signRequest({ ...asked, body }))
+  })
+
   it('under a secret that a function has lost is worth nothing', async () => {
     let live = [LIVE]
     await stand.node(() => 'done', {}, { secrets: () => live })
