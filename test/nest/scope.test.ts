@@ -173,15 +173,18 @@ describe('which scope', () => {
     await expect(start([Wrong])).rejects.toMatchObject({ message: expect.stringMatching(/'wrong'.*'overlap'/) })
   })
 
-  it('lets a timeout of the fleet run once for each key', async () => {
+  it.each([
+    ['a key', 'release-7', 'release-6'],
+    ['a release, where its key is undefined', undefined, 'release-7'],
+  ])('lets a timeout of the fleet run once for %s', async (_, key, release) => {
     @Injectable()
     class Once {
-      @Timeout(1, { name: 'warm-up', scope: 'fleet', key: 'release-7' })
+      @Timeout(1, { name: 'warm-up', scope: 'fleet', key })
       warmUp() {
         return 'warm'
       }
     }
-    await start([Once])
+    await start([Once], { ...OPTIONS, release })
     const settled = await fleetOf(app as App).once('run-settled')
     const again = await fleetOf(app as App).trigger('warm-up', { key: 'timeout:release-7' })
     expect(again.key).toBe(settled.key)
