@@ -139,11 +139,33 @@ describe('fleetcron serve', () => {
     [['--host', '0.0.0.0'], '--allow-plain-http'],
     [['--tls-cert', 'cert.pem'], 'go together'],
     [['--port', '70000'], 'from 0 to 65535'],
+    [['--max-body', '0'], 'from 1 to 1024'],
   ])('ends with 2 and a sentence for %j', async (words, message) => {
     const args = ['serve', '--store', `sqlite:${folder}/ledger.db`, '--fleet', 'billing', '--token-file', tokenFile]
     const { code, err } = await command.run([...args, ...words])
     expect(code).toBe(2)
     expect(err).toContain(message)
     expect(err).not.toContain(TOKEN)
+  })
+
+  it('tells in one line that another process listens there', async () => {
+    const { port } = await serve()
+    const where = ['--store', `sqlite:${folder}/other.db`, '--fleet', 'billing', '--token-file', tokenFile]
+    const { code, err } = await command.run(['serve', ...where, '--port', port])
+    const sentence = `The server of the ledger cannot listen at 127.0.0.1:${port}: another process listens there. Choose another --host or --port.`
+    expect({ code, err }).toEqual({ code: 2, err: `fleetcron: ${sentence}\n` })
+  })
+
+  it('says of a ledger in memory what is true of one that is handed round', async () => {
+    const where = ['--store', 'memory:', '--fleet', 'billing', '--token-file', tokenFile, '--port', '0', '--json']
+    const child = command.start(['serve', ...where])
+    const closed = once(child, 'close')
+    const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+    child.kill('SIGTERM')
+    expect(JSON.parse(String(value))).toMatchObject({
+      kind: 'memory',
+      remark: 'The ledger is kept in the memory of this process: it is lost when this process ends.',
+    })
+    expect((await closed)[0]).toBe(0)
   })
 })

@@ -29,6 +29,9 @@ Nodes: store: 'https://ledger.internal', and the token in FLEETCRON_STORE_TOKEN.
 
 const MIB = 1024 * 1024
 
+/** Of a ledger in memory its store says that nobody else sees it. */
+const MEMORY = 'The ledger is kept in the memory of this process: it is lost when this process ends.'
+
 /** Adds `fleetcron serve`: a ledger for nodes that cannot reach its database. */
 export function addServe(program: Command, { terminal }: CommandContext): void {
   const command = program.command('serve').description('hand a ledger round over HTTP, to nodes without a database')
@@ -38,11 +41,11 @@ export function addServe(program: Command, { terminal }: CommandContext): void {
       'one token a line, 16 or more characters; two while one replaces the other',
     )
     .option('--host <address>', 'where to listen', '127.0.0.1')
-    .option('-p, --port <number>', 'where to listen; 0: any free one', wholeUpTo(65_535), DEFAULT_PORT)
+    .option('-p, --port <number>', 'where to listen; 0: any free one', wholeOf(0, 65_535), DEFAULT_PORT)
     .option('--tls-cert <file>', 'PEM; with --tls-key: listen in HTTPS')
     .option('--tls-key <file>', 'PEM')
     .option('--allow-plain-http', 'listen beyond this machine without TLS: a proxy or the network protects it')
-    .option('--max-body <MiB>', 'refuse larger requests', wholeUpTo(1_024), 16)
+    .option('--max-body <MiB>', 'refuse larger requests', wholeOf(1, 1_024), 16)
     .addHelpText('after', EXAMPLE)
     .action((options: ServeOptions) => serve(options, terminal))
 }
@@ -54,6 +57,8 @@ async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
   // Asked to stop while it opens, it stops once it is open.
   const stopped = terminal.stopped()
   const store = await resolveStore(storeOf(options), fleet)
+  // What keeps it from listening is told by the error that ends this.
+  let isListening = false
   const server = await serveStore({
     store,
     fleet,
@@ -63,9 +68,13 @@ async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
     ...tlsOf(options),
     allowPlainHttp: options.allowPlainHttp === true,
     maxBodyBytes: options.maxBody * MIB,
-    log,
+    log: (line) => {
+      if (isListening) log(line)
+    },
   })
-  const { kind, grade, remark } = server.info
+  isListening = true
+  const { kind, grade } = server.info
+  const remark = kind === 'memory' ? MEMORY : server.info.remark
   if (options.json === true) terminal.out(`${JSON.stringify({ url: server.url, fleet, kind, grade, remark })}\n`)
   else terminal.out(`listening at ${server.url} for fleet ${oneLine(fleet)} in ${kind} (${grade})\n`)
   if (remark !== null) log(remark)
@@ -117,10 +126,10 @@ function read(option: string, file: string): string {
   }
 }
 
-function wholeUpTo(most: number): (text: string) => number {
+function wholeOf(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,5}$/.test(text) ? Number(text) : -1
-    if (number < 0 || number > most) throw new InvalidArgumentError(`Write a whole number from 0 to ${most}.`)
-    return number
+    if (number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
   }
 }
