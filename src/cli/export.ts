@@ -39,8 +39,12 @@ export function addExport(program: Command, { terminal, failed }: CommandContext
       .addArgument(new Argument('<platform>', 'for whom').choices(['kubernetes'])),
   )
     .option('--app <module>', 'a module that exports the fleet; its path is that in the image too')
-    .option('--command <words>', 'what starts the process, before the job’s name (default: npx fleetcron run)')
-    .requiredOption('--image <image>', 'the image of the container')
+    .option(
+      '--command <words>',
+      'what starts the process, before the job’s name (default: npx fleetcron run)',
+      commandOf,
+    )
+    .requiredOption('--image <image>', 'the image of the container', imageOf)
     .option('--namespace <name>', 'the namespace of the objects', namespaceOf)
     .option('--env-from <source>', 'secret/<name> or configmap/<name>, as often as needed', envSources, [])
     .option(
@@ -172,6 +176,21 @@ function envSources(text: string, all: readonly EnvSource[]): EnvSource[] {
     )
   }
   return [...all, { kind: kind.toLowerCase() === 'secret' ? 'secret' : 'configMap', name }]
+}
+
+/** What is no image at all; which names a registry takes is its own business. */
+function imageOf(text: string): string {
+  if (/^[^\s\p{Cc}]+$/u.test(text)) return text
+  const why = text.trim() === '' ? 'is empty' : `'${text}' has white space in it`
+  throw new FleetcronError('OPTION_INVALID', `--image ${why}: name the image as in registry.example/billing:7.`)
+}
+
+function commandOf(text: string): string {
+  if (text.trim() !== '') return text
+  throw new FleetcronError(
+    'OPTION_INVALID',
+    "--command is empty: write what starts the process, such as 'node dist/job.js'.",
+  )
 }
 
 function namespaceOf(text: string): string {

@@ -241,6 +241,10 @@ describe('fleetcron export kubernetes', () => {
     [['--early', 'soon'], 'is not a duration'],
     [['--grace', '99999999d'], "--grace: '99999999d' is out of range: write 0s to 366d."],
     [['--namespace', 'Our Jobs'], "--namespace 'Our Jobs' is none that Kubernetes knows"],
+    [['--image', ''], '--image is empty: name the image as in registry.example/billing:7.'],
+    [['--image', 'billing:7 '], "--image 'billing:7 ' has white space in it"],
+    [['--image', 'billing\n:7'], "--image 'billing :7' has white space in it"],
+    [['--command', ' '], '--command is empty'],
     [['--app', 'missing.js'], 'The module missing.js cannot be loaded'],
   ])('%j ends with 2 and prints nothing', async (args, message) => {
     const { code, err, manifests } = await exported(...args)
