@@ -65,7 +65,9 @@ function sentence(error: unknown): string {
   if (!(error instanceof CommanderError)) return error.message
   if (error.code === 'commander.help') return "name a command, such as 'fleetcron next'; see 'fleetcron --help'"
   const message = error.message.replace(/^error: /, '')
-  return error.code === 'commander.excessArguments' ? `${message} Put the expression in quotes.` : message
+  if (error.code === 'commander.unknownCommand') return `${message}; fleetcron --help lists the commands`
+  const isExpression = error.code === 'commander.excessArguments' && message.includes("for 'next'")
+  return isExpression ? `${message} Put the expression in quotes.` : message
 }
 
 function packageVersion(): string {

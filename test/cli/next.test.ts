@@ -126,6 +126,7 @@ describe('bad input', () => {
     [[], 'name a command'],
     [['bill'], "unknown command 'bill'"],
     [['nxt'], 'Did you mean next?'],
+    [['bill'], 'fleetcron --help lists the commands'],
     [['--frob'], "unknown option '--frob'"],
     [['next'], "missing required argument 'expression'"],
     [['next', '0', '9', '*', '*', '1'], 'Put the expression in quotes.'],
@@ -164,6 +165,14 @@ describe('the command', () => {
     const args = [...command.matchAll(/'([^']+)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
     const shown = example.slice(1).map((line) => line.slice(2))
     expect((await fleetcron(args)).out.split('\n')).toEqual(shown)
+  })
+
+  it('asks for quotes only where an expression is expected', async () => {
+    const { code, err } = await fleetcron(['jobs', 'extra'])
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: "fleetcron: too many arguments for 'jobs'. Expected 0 arguments but got 1.\n",
+    })
   })
 
   it('says what it can do, and its version', async () => {
