@@ -32,6 +32,24 @@ function members(file: string, type: string): string[] {
   return names
 }
 
+/** The page's example as a script, for a fleet of the test's own: its name is the queue's. */
+async function example(fleet: string): Promise<string> {
+  const [, contents = ''] = /```ts\n(import \{ createFleet[\s\S]*?)```/.exec(page) ?? []
+  expect(contents).toContain("fleet: 'billing'")
+  mkdirSync(BUNDLES, { recursive: true })
+  const outfile = join(BUNDLES, `bullmq-docs-${randomUUID()}.mjs`)
+  await build({
+    stdin: { contents: contents.replace("'billing'", `'${fleet}'`), resolveDir: root, loader: 'ts' },
+    alias: { fleetcron: join(root, 'src/index.ts'), 'fleetcron/bullmq': join(root, 'src/bullmq/index.ts') },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['better-sqlite3', 'bullmq', 'ioredis', 'mysql2', 'mysql2/*', 'pg'],
+  })
+  return outfile
+}
+
 describe('the page about BullMQ', () => {
   it('has every option with its default', () => {
     const { prefix, concurrency, keep, lockMs, compareMs } = DOOR_DEFAULTS
@@ -53,21 +71,8 @@ describe('the page about BullMQ', () => {
 
   it('has an example that runs and ends well', async () => {
     const { url } = await sharedServer('redis')
-    const [, contents = ''] = /```ts\n(import \{ createFleet[\s\S]*?)```/.exec(page) ?? []
-    // The fleet's name is the queue's: each run of this test has one of its own.
     const fleet = `docs-${randomUUID()}`
-    expect(contents).toContain("fleet: 'billing'")
-    mkdirSync(BUNDLES, { recursive: true })
-    const outfile = join(BUNDLES, `bullmq-docs-${randomUUID()}.mjs`)
-    await build({
-      stdin: { contents: contents.replace("'billing'", `'${fleet}'`), resolveDir: root, loader: 'ts' },
-      alias: { fleetcron: join(root, 'src/index.ts'), 'fleetcron/bullmq': join(root, 'src/bullmq/index.ts') },
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      external: ['better-sqlite3', 'bullmq', 'ioredis', 'mysql2', 'mysql2/*', 'pg'],
-    })
+    const outfile = await example(fleet)
     const folder = mkdtempSync(join(tmpdir(), 'bullmq-docs-'))
     const where = { connection: { url } }
     const queue = new Queue(fleet, where)
@@ -88,6 +93,27 @@ describe('the page about BullMQ', () => {
       await events.close()
       await queue.obliterate({ force: true })
       await queue.close()
+      rmSync(outfile)
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('has an example that drains where Redis is away', async () => {
+    const outfile = await example('billing')
+    const folder = mkdtempSync(join(tmpdir(), 'bullmq-docs-'))
+    const env = { ...process.env, LEDGER: `sqlite:${folder}/ledger.db`, REDIS_URL: 'redis://127.0.0.1:1' }
+    const child = spawn(process.execPath, [outfile], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    try {
+      const ended = once(child, 'close')
+      let said = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+        if (said.includes('BullMQ reports an error') && !child.killed) child.kill('SIGTERM')
+      })
+      expect(await ended).toEqual([0, null])
+      expect(said).toContain('stopped')
+    } finally {
+      child.kill('SIGKILL')
       rmSync(outfile)
       rmSync(folder, { recursive: true })
     }

@@ -22,3 +22,10 @@ export const closed: Promise<void> = door.close()
 FleetModule.forRoot({ fleet: 'billing', store: 'memory:', pokedBy: (one) => bullmqDoor(one, { connection }) })
 // @ts-expect-error local mode has no fleet to poke
 FleetModule.forRoot({ pokedBy: (one: Fleet) => bullmqDoor(one, { connection }) })
+// As docs/bullmq.md has it.
+FleetModule.forRoot({
+  fleet: 'billing',
+  store: process.env.DATABASE_URL,
+  defaults: { attend: 'poke' },
+  pokedBy: (one) => bullmqDoor(one, { connection: { url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' } }),
+})
