@@ -46,11 +46,11 @@ export function addEffects(program: Command, { terminal }: CommandContext): void
     .addHelpText('after', LIST_EXAMPLE)
     .action((options: EffectsOptions) => inEffects(options, (effects) => list(effects, options, terminal)))
   withLedger(withEffects(program.command('resolve').description('say what became of a call whose outcome nobody knew')))
-    .argument('<key>', 'its key, as `fleetcron effects` lists it')
+    .argument('<key>', 'its key, as `fleetcron effects` lists it', said('The key'))
     .option('--confirmed <json>', 'the provider has done it: its answer')
     .option('--rejected <reason>', 'the provider has not done it, and is not to be asked again', said('--rejected'))
     .option('--retry', 'the provider has not done it: the next call sends it')
-    .option('--by <who>', 'who says so (default: the user of the system)')
+    .option('--by <who>', 'who says so (default: the user of the system)', said('--by'))
     .requiredOption('--why <text>', 'how it was found out; kept with the effect', said('--why'))
     .option('--json', 'print JSON')
     .addHelpText('after', RESOLVE_EXAMPLE)
@@ -59,11 +59,11 @@ export function addEffects(program: Command, { terminal }: CommandContext): void
     )
 }
 
-/** A text that people read afterwards; an empty one tells them nothing. */
+/** A text that is kept for people; an empty one tells them nothing. */
 function said(option: string): (text: string) => string {
   return (text) => {
     if (text.trim() !== '') return text
-    throw new FleetcronError('OPTION_INVALID', `${option} is empty: say it in words, for whoever looks at it later.`)
+    throw new FleetcronError('OPTION_INVALID', `${option} is empty: write what others can read later.`)
   }
 }
 

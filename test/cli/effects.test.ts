@@ -96,6 +96,8 @@ describe('uncertain effects on the command line', () => {
     await refused(2, /--confirmed is not JSON/, 'resolve', 'a', '--why', 'x', '--confirmed', '{id')
     await refused(2, /--why/, 'resolve', 'a', '--retry')
     await refused(2, /--why is empty/, 'resolve', 'a', '--retry', '--why', '')
+    await refused(2, /--by is empty/, 'resolve', 'a', '--retry', '--why', 'x', '--by', '')
+    await refused(2, /The key is empty/, 'resolve', '', '--retry', '--why', 'x')
     await refused(2, /--rejected is empty/, 'resolve', 'a', '--why', 'x', '--rejected', ' ')
     for (const limit of ['0', '1001', '99999999999999999999999'])
       await refused(2, /Write a whole number from 1 to 1000\./, 'effects', '--limit', limit)
