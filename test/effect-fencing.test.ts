@@ -136,6 +136,17 @@ describe('a fenced request', () => {
     expect(database.prepare('SELECT * FROM fleetcron_fence').all()).toEqual([])
   })
 
+  test('refuses options that it does not know: a misspelt one would let every resource in', async () => {
+    const wrong = [{ resource: ['billing/billing:stock'] }, { resources: 'billing/billing:stock' }]
+    for (const options of wrong as ReceiveOptions[]) {
+      const received = receiveFenced(effects, { headers: {} }, options)
+      await expect(received).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        message: expect.stringContaining('resources'),
+      })
+    }
+  })
+
   test('may name only what the receiver knows', async () => {
     options = { resources: ['billing/billing:stock'] }
     expect((await post(1, 'a')).status).toBe(201)

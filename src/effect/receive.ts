@@ -1,6 +1,7 @@
-import { hasCode } from '../errors.js'
+import { FleetcronError, hasCode } from '../errors.js'
 import { StaleTokenError } from './errors.js'
 import { FENCING, type FencedBy } from './fencing.js'
+import { checkNames } from './options.js'
 import type { BoundEffects, Effects, TxOf } from './port.js'
 import { checkText, LIMITS, shown } from './values.js'
 
@@ -22,6 +23,15 @@ export interface ReceiveOptions {
   readonly resources?: readonly string[] | ((resource: string) => boolean)
 }
 
+/** @throws FleetcronError `OPTION_INVALID`: a misspelt option would let every resource in */
+export function checkReceiveOptions(options: ReceiveOptions, what: string): void {
+  checkNames(options, ['resources'], what)
+  const { resources } = options
+  if (resources === undefined || typeof resources === 'function' || Array.isArray(resources)) return
+  const message = `${what}: resources is ${typeof resources}: give a list of resources, or a function that takes one.`
+  throw new FleetcronError('OPTION_INVALID', message)
+}
+
 /** A request that is let in, or what is answered instead. */
 export type FencingAnswer<Tx = TxOf> =
   | { readonly accepted: true; readonly fence: ReceivedFence<Tx> }
@@ -39,6 +49,7 @@ export interface FencingRefusal {
  * answer. A framework's guard or hook calls it; NestJS has `@Fenced()`.
  *
  * @param effects of the receiver's database; their tables have to be there (`effects.ensure()`)
+ * @throws FleetcronError `OPTION_INVALID`
  * @example
  * const answer = await receiveFenced(effects, request)
  * if (!answer.accepted) return response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.body))
@@ -51,6 +62,7 @@ export async function receiveFenced<Tx>(
   request: ReceivedRequest,
   options: ReceiveOptions = {},
 ): Promise<FencingAnswer<Tx>> {
+  checkReceiveOptions(options, 'receiveFenced')
   const asked = readHeaders(request)
   if ('status' in asked) return { accepted: false, ...asked }
   if (!isNamed(asked.resource, options.resources)) {

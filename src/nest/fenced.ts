@@ -11,7 +11,12 @@ import {
 } from '@nestjs/common'
 import { HttpAdapterHost, Reflector } from '@nestjs/core'
 import type { Effects, TxOf } from '../effect/port.js'
-import { type ReceivedFence as Received, type ReceiveOptions, receiveFenced } from '../effect/receive.js'
+import {
+  checkReceiveOptions,
+  type ReceivedFence as Received,
+  type ReceiveOptions,
+  receiveFenced,
+} from '../effect/receive.js'
 import { FleetcronError } from '../errors.js'
 import { EFFECTS } from './tokens.js'
 
@@ -76,6 +81,7 @@ export class FencedGuard implements CanActivate {
  * }
  */
 export function Fenced(options: FencedOptions = {}): MethodDecorator & ClassDecorator {
+  checkReceiveOptions(options, '@Fenced()')
   return applyDecorators(SetMetadata(OPTIONS, options), UseGuards(FencedGuard))
 }
 

@@ -102,6 +102,10 @@ describe.each(Object.entries(SERVERS))('@Fenced() on %s, over a socket', (_, cre
     expect((await fetch(`${url}/orders/unguarded`, { method: 'POST' })).status).toBe(500)
   })
 
+  it('refuses options that it does not know, where it is written', () => {
+    expect(() => Fenced({ resource: ['shop/shop:stock'] } as never)).toThrow("@Fenced(): unknown option 'resource'")
+  })
+
   it('guards a class, and the resources that it knows', async () => {
     const counted = await post('stock', 3, {}, 'shop/shop:stock')
     expect(await counted.json()).toEqual({ token: 3 })
