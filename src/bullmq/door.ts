@@ -32,7 +32,7 @@ export interface BullmqDoor {
  * @example
  * const fleet = createFleet({ fleet: 'billing', store: process.env.DATABASE_URL, defaults: { attend: 'poke' } })
  * fleet.job('daily-invoices', { cron: '0 0 * * *', timeZone: 'Europe/Helsinki' }, invoices)
- * const door = bullmqDoor(fleet, { connection: { url: process.env.REDIS_URL } })
+ * const door = bullmqDoor(fleet, { connection: { url: process.env.REDIS_URL ?? 'redis://localhost' } })
  * await fleet.start()
  * await door.start()
  * @throws FleetcronError `OPTION_INVALID`

@@ -5,7 +5,7 @@ import { FleetcronError } from '../errors.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { dueRequest } from '../platform/arguments.js'
 import { type Due, Visit } from '../platform/due.js'
-import { exitCode } from '../platform/exit.js'
+import { exitCode, Usage } from '../platform/exit.js'
 import { codeOf, dueText, dueView, oneLine } from '../platform/told.js'
 import type { ResolvedModule } from './options.js'
 import { MODULE, REAL_FLEET } from './tokens.js'
@@ -47,7 +47,9 @@ export async function runFleetJob(
     process.stdout.write(json ? `${JSON.stringify(dueView(due), null, 2)}\n` : dueText(due))
     code = codeOf(due)
   } catch (error) {
-    process.stderr.write(`fleetcron: ${oneLine(error instanceof Error ? error.message : String(error))}\n`)
+    const told = oneLine(error instanceof Error ? error.message : String(error))
+    if (error instanceof Usage) process.stdout.write(`${told}\n`)
+    else process.stderr.write(`fleetcron: ${told}\n`)
     code = exitCode(error)
   }
   process.exitCode = code
