@@ -50,11 +50,15 @@ function parse(text: string): Expression {
     dates.getOrCompute(fields, () => new Dates(new CronPattern(fields, undefined, MODE))),
   )
   if (!moments.isPossible) {
-    const [day, month] = pattern.pattern.split(' ').slice(-3)
+    const [day, month, weekday = '*'] = pattern.pattern.split(' ').slice(-3)
+    // A plus asks for both days: each may exist, and no date be both.
+    const isBoth = weekday.startsWith('+')
     throw invalid(
       text,
-      `no year has a date with day of month '${day}' and month '${month}'`,
-      "write a day that the month has, or 'L' for its last day",
+      `no year has a date with day of month '${day}' and month '${month}'${isBoth ? ` that is day of week '${weekday.slice(1)}' too` : ''}`,
+      isBoth
+        ? 'leave the plus out for either of the two, or write days that meet'
+        : "write a day that the month has, or 'L' for its last day",
     )
   }
   // "No star and no step in seconds, minutes, hours" is croner's rule "no-wildcard".

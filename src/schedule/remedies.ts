@@ -37,6 +37,9 @@ export function remedyFor(value: string, field: FieldRule): string {
   if (start !== null) return `write ${start[1]}-${field.high}/${start[2]} for every ${start[2]} from ${start[1]}`
   if (/^\/\d+$/.test(value)) return `write *${value}`
   if (/\/0+$/.test(value)) return 'a step is at least 1'
+  if (/,LW|LW,/i.test(value) && field.name === 'day of month') {
+    return 'LW stands for itself, in no list: give the other days to a job of their own'
+  }
   return reversedRange(value, field) ?? nthWeekday(value, field) ?? allowed(field)
 }
 
