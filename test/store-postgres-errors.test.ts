@@ -168,6 +168,20 @@ describe('a pool of one’s own', () => {
     await store.close()
     await pool.end()
   })
+
+  it('may have other ideas about how values are written', async () => {
+    const options =
+      '-c array_nulls=off -c standard_conforming_strings=off -c bytea_output=escape -c intervalstyle=sql_standard'
+    const pool = new pg.Pool({ connectionString: url, max: 2, options })
+    const store = createPostgresStore({ pool, fleet: 'f', schema: place.schema })
+    await store.open()
+    const session = await TestSession.begin(store)
+    await session.running(['billing:a'])
+    expect((await session.beat()).alive).toBe(true)
+    expect((await session.attend()).now).toBeGreaterThan(0)
+    await store.close()
+    await pool.end()
+  })
 })
 
 describe('data that Postgres refuses', () => {

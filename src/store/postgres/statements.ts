@@ -25,7 +25,7 @@ export const ATTEND = `
     v_alive boolean;
     v_node record;
     v_services text[] := ARRAY(SELECT json_array_elements_text(p_services));
-    v_wakes bigint[] := '{NULL, NULL}';
+    v_wakes bigint[] := ARRAY[NULL, NULL]::bigint[];
     v_recover text[] := '{}';
     v_due text[] := '{}';
     v_due_at bigint[];
@@ -175,7 +175,7 @@ export const BEAT = `
     v_node record;
     v_services text[] := ARRAY(SELECT json_array_elements_text(p_services));
     v_attempts text[] := ARRAY(SELECT json_array_elements_text(p_attempts));
-    v_wakes bigint[] := '{NULL, NULL}';
+    v_wakes bigint[] := ARRAY[NULL, NULL]::bigint[];
   BEGIN
     SELECT n.lease_end, n.ended_at INTO v_node FROM fleetcron.node n
     WHERE n.fleet = p_fleet AND n.session = p_session FOR NO KEY UPDATE;
