@@ -114,6 +114,24 @@ describe('effects through mysql2', () => {
     expect(await run.once('cut', () => 'again')).toBe('again')
   })
 
+  test.each(['CHAIN', 'RELEASE'])(
+    'are made where a commit begins or ends something (completion_type %s)',
+    async (type) => {
+      const pool = business.pool(1)
+      await pool.query(`SET completion_type = '${type}'`)
+      const run = attemptOf(mysql2(pool, { isolationLevel: 'serializable' }))
+      const fails = () => {
+        throw new Error('declined')
+      }
+      for (const n of [1, 2]) {
+        expect(await run.once(`${type} ${n}`, () => n)).toBe(n)
+        await expect(run.once(`${type} fails`, fails)).rejects.toThrow('declined')
+      }
+      const [rows] = await pool.query('SELECT @@completion_type AS type, @@in_transaction AS open')
+      expect(rows).toEqual([{ type, open: 0 }])
+    },
+  )
+
   test('refuse what is no pool of promises', () => {
     expect(() => mysql2({} as never)).toThrow(/needs the pool of mysql2\/promise/)
   })

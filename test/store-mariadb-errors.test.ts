@@ -2,7 +2,7 @@ import { createPool } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMysqlStore } from '../src/store/mysql/index.js'
 import { resolveStore } from '../src/store/resolve.js'
-import { creation, event, fresh, header, queued } from '../src/testing/store/builders.js'
+import { change, creation, event, fresh, header, queued } from '../src/testing/store/builders.js'
 import { MysqlPlace, poolOf } from './mysql/place.js'
 import { TestSession } from './postgres/session.js'
 import { sharedServer } from './servers/index.js'
@@ -174,6 +174,22 @@ describe('a pool of one’s own', () => {
     expect([read.header, read.version, read.runs]).toEqual([made.header, odd, [run]])
     expect((await store.events({ limit: 9 }))[0]).toEqual(made.events[0])
     expect(Math.abs((await store.load({})).now - Date.now())).toBeLessThan(60_000)
+    expect((await session.beat()).alive).toBe(true)
+    await store.close()
+    await pool.end()
+  })
+
+  it.each(['CHAIN', 'RELEASE'])('may begin or end something after each commit (completion_type %s)', async (type) => {
+    const pool = poolOf(url, 3)
+    pool.on('connection', (connection) => connection.query(`SET completion_type = '${type}'`))
+    const store = place.storeOn(pool, 'f')
+    await store.open()
+    const session = await TestSession.begin(store)
+    expect(await session.outcomes(creation('c', 'billing:a'), creation('d', 'billing:b'))).toEqual(['won', 'won'])
+    const read = await session.read('billing:a')
+    // One is undone, and the session is as good as before.
+    const late = change('late', { ...read, version: 'other' })
+    expect(await session.outcomes(late, change('good', await session.read('billing:b')))).toEqual(['stale', 'won'])
     expect((await session.beat()).alive).toBe(true)
     await store.close()
     await pool.end()

@@ -80,6 +80,10 @@ function settingsOf(options: TransactionOptions): (leaseMs?: number) => readonly
   }
 }
 
+/** Said in full: by its `completion_type` a server begins another transaction, or ends the session. */
+const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE'
+const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE'
+
 async function transaction<Connection extends Mysql2PoolConnection, R>(
   pool: Mysql2Pool<Connection>,
   patience: Patience,
@@ -92,11 +96,11 @@ async function transaction<Connection extends Mysql2PoolConnection, R>(
   try {
     for (const sql of begin) await statement(connection, sql)
     const value = await fn(connection)
-    await statement(connection, 'COMMIT')
+    await statement(connection, COMMIT)
     isGood = await isDone(connection, after)
     return value
   } catch (error) {
-    const isRolledBack = await isDone(connection, 'ROLLBACK')
+    const isRolledBack = await isDone(connection, ROLLBACK)
     isGood = isRolledBack && (await isDone(connection, after))
     // A connection that cannot even roll back has broken; the server rolls back what it finds unfinished.
     throw isRolledBack ? error : asBroken(error)

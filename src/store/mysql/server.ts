@@ -136,6 +136,10 @@ const BEGIN = [
 ]
 const RESTORE = 'SET SESSION innodb_lock_wait_timeout = @fleetcron_wait, SESSION sql_mode = @fleetcron_mode'
 
+/** Said in full: by its `completion_type` a server begins another transaction, or ends the session. */
+const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE'
+const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE'
+
 /** Gives what the statements, and those after them, have given. */
 async function transact(
   connection: MysqlConnection,
@@ -143,12 +147,12 @@ async function transact(
   after: readonly string[] = [],
 ): Promise<Answer> {
   try {
-    const { rows, affected } = await send(connection, [...BEGIN, ...statements, 'COMMIT', RESTORE, ...after])
+    const { rows, affected } = await send(connection, [...BEGIN, ...statements, COMMIT, RESTORE, ...after])
     const isAsked = (_: unknown, at: number) =>
       at >= BEGIN.length && (at - BEGIN.length < statements.length || at >= rows.length - after.length)
     return { rows: rows.filter(isAsked), affected: affected.filter(isAsked) }
   } catch (error) {
-    if (isStatementsOwn(error)) await send(connection, ['ROLLBACK', RESTORE])
+    if (isStatementsOwn(error)) await send(connection, [ROLLBACK, RESTORE])
     throw error
   }
 }
