@@ -116,7 +116,8 @@ describe('stopping a node', () => {
   it('ends while the node still waits for its store', async () => {
     const world = new FleetWorld()
     const a = world.node('a', [job('it', () => undefined)])
-    a.fate = () => ({ refused: true })
+    // To close what is not open needs no store.
+    a.fate = (call) => (call === 'close' ? null : { refused: true })
     const started = a.node.start().catch((error) => error.code)
     await world.until(5_000)
     let stopped = false
@@ -126,6 +127,10 @@ describe('stopping a node', () => {
     await world.until(20_000)
     expect(stopped).toBe(true)
     expect(await started).toBe('NOT_STARTED')
+    expect(a.calls.at(-1)?.call).toBe('close')
+    expect(a.lines.filter((line) => /the store is (away|back)/.test(line))).toEqual([
+      expect.stringContaining('the store is away'),
+    ])
     await expect(a.node.start()).rejects.toMatchObject({ code: 'NOT_STARTED' })
   })
 

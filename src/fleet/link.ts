@@ -116,7 +116,8 @@ export class StoreLink {
       this.lastProbe = received
     }
     const away = this.away
-    if (away === null) return
+    // What was never open closes without the store.
+    if (away === null || operation === 'close') return
     this.away = null
     this.events().emit('store-back', { awayMs: Math.round(received - away.since) })
   }
