@@ -81,8 +81,27 @@ interface Ending {
   end(): Promise<void>
 }
 
+/** What a driver says of a URL may show parts of it: only its form is told. */
+function understood<R>(url: string, kind: string, make: () => R): R {
+  if (!URL.canParse(url)) {
+    throw invalid(
+      `after ${kind}:// follow user:password@host:port/database, odd characters of a password as %40 and the like`,
+    )
+  }
+  try {
+    return make()
+  } catch (error) {
+    const code = (error as { code?: unknown } | null)?.code
+    if (error instanceof URIError) throw invalid('it holds a % that no two digits follow')
+    if (code === 'ENOENT' || code === 'EACCES') throw invalid(`a file that it names cannot be read (${code})`)
+    throw invalid('the driver refuses it, or one of the settings after its ?')
+  }
+}
+
 async function postgresEffects(connectionString: string): Promise<ResolvedEffects> {
   const driver = await loaded(() => import('pg'), 'pg')
+  // A client that is made connects to nothing, but reads the URL as the pool's will.
+  understood(connectionString, 'postgres', () => new driver.default.Client({ connectionString }))
   const Pool = driver.default.Pool as unknown as new (options: object) => PgPool & Ending
   const pool = new Pool({ connectionString, max: 2, connectionTimeoutMillis: 5_000 })
   pool.on('error', () => {})
@@ -93,7 +112,7 @@ async function mysqlEffects(url: string): Promise<ResolvedEffects> {
   const driver = await loaded(() => import('mysql2/promise'), 'mysql2')
   const createPool = driver.createPool as unknown as (options: object) => Mysql2Pool & Ending
   const uri = url.replace(/^mariadb:/i, 'mysql:')
-  const pool = createPool({ uri, connectionLimit: 2, connectTimeout: 5_000 })
+  const pool = understood(url, 'mysql', () => createPool({ uri, connectionLimit: 2, connectTimeout: 5_000 }))
   return { effects: mysql2(pool) as unknown as Effects, close: () => pool.end() }
 }
 

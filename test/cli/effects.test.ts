@@ -105,6 +105,18 @@ describe('uncertain effects on the command line', () => {
     expect(nowhere).toMatchObject({ code: 2, err: expect.stringContaining('Which business database?') })
     const unknown = await command.run(['effects', '--effects', 'mongodb://user:secret@host'])
     expect(unknown).toMatchObject({ code: 2, err: expect.not.stringContaining('secret') })
+    for (const [url, why] of [
+      ['mysql://app:se%cret@h/db', 'it holds a % that no two digits follow'],
+      ['mysql://app:secret@h:99999/db', 'after mysql:// follow user:password@host:port/database'],
+      ['postgres://app:secret@h:99999/db', 'after postgres:// follow user:password@host:port/database'],
+      ['mysql://app@127.0.0.1:1/db?ssl=secret', 'the driver refuses it, or one of the settings after its ?'],
+      ['postgres://app@127.0.0.1:1/db?sslcert=/secret', 'a file that it names cannot be read (ENOENT)'],
+    ] as const) {
+      const { code, out, err } = await command.run(['effects', '--effects', url])
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toContain(`The option effects is not understood: ${why}`)
+      expect(err).not.toContain('cret')
+    }
     const missing = await command.run(['effects', '--effects', 'sqlite:./not/there.db'])
     const sentence =
       'There is no business database ./not/there.db, and none is made here: look at the path in --effects.'
