@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EffectClock } from '../src/effect/port.js'
 import { sqlite } from '../src/effect/sqlite/index.js'
 import { createFleet, type Effects, type Fleet, type Run } from '../src/index.js'
@@ -116,6 +116,27 @@ describe('who resolves it', () => {
     await expect(act).rejects.toMatchObject({ code: 'EFFECT_UNCERTAIN' })
     const made = await effects.resolve('by hand', { retry: true, by: 'ada', why: 'z' })
     expect(made).toEqual({ as: 'released', job: null, run: null, noted: false })
+  })
+})
+
+describe('the time-out of a sending', () => {
+  const DAY_MS = 86_400_000
+
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('is waited for also where it is longer than Node’s timers hold', async () => {
+    const effects = sqlite(database)
+    await effects.ensure()
+    let ended: unknown = null
+    const silent = () => new Promise<never>(() => {})
+    effects.call('k', { send: silent, timeout: '30d', retry: 0 }).catch((error) => {
+      ended = error.code
+    })
+    await vi.advanceTimersByTimeAsync(30 * DAY_MS - 1)
+    expect(ended).toBe(null)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(ended).toBe('EFFECT_UNCERTAIN')
   })
 })
 

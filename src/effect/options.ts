@@ -1,5 +1,6 @@
 import { parseDuration } from '../duration.js'
 import { FleetcronError } from '../errors.js'
+import { longTimer } from '../timer.js'
 import type { AmbientOption, TransactionOptions } from './connections.js'
 import type { EffectClock, EffectOptions } from './port.js'
 import { checkText, LIMITS } from './values.js'
@@ -92,9 +93,6 @@ export function checkNames(options: object, known: readonly string[], what = 'ef
 /** The timer keeps the process alive: somebody awaits the effect. */
 const PROCESS_CLOCK: EffectClock = {
   monotonic: () => performance.now(),
-  after(delayMs, fn) {
-    const timer = setTimeout(fn, delayMs)
-    return { cancel: () => clearTimeout(timer) }
-  },
+  after: (delayMs, fn) => longTimer(delayMs, fn, { unref: false }),
   random: () => Math.random(),
 }

@@ -3,10 +3,8 @@ import { readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import type { Clock, Timer } from './clock.js'
-
-/** Node's timers overflow beyond this and fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+import { LONGEST_TIMER_MS, longTimer } from '../timer.js'
+import type { Clock } from './clock.js'
 
 /**
  * The clock of this process. Together with the functions below it is the only place in the fleet that asks the process or
@@ -17,24 +15,10 @@ export function createSystemClock(): Clock {
     wall: () => Date.now(),
     monotonic: () => performance.now(),
     suspended: suspendedReader(),
-    after: timerAfter,
+    after: (delayMs, fn) => longTimer(delayMs, fn, { unref: true }),
     random: () => Math.random(),
     id: () => randomUUID(),
   }
-}
-
-/** Delays beyond what Node's timers hold are waited for in several arms. */
-function timerAfter(delayMs: number, fn: () => void): Timer {
-  let left = Math.max(1, Math.ceil(delayMs))
-  let timer: NodeJS.Timeout
-  const arm = () => {
-    const now = Math.min(LONGEST_TIMER_MS, left)
-    left -= now
-    timer = setTimeout(left > 0 ? arm : fn, now)
-    timer.unref()
-  }
-  arm()
-  return { cancel: () => clearTimeout(timer) }
 }
 
 /**

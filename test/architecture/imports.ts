@@ -10,13 +10,25 @@ interface Row {
 }
 
 const BASE = ['errors', 'duration']
-const CORE = [...BASE, 'schedule', 'ledger', 'store/port', 'store/resolve', 'fleet', 'effect/port', 'effect', 'index']
+const CORE = [
+  ...BASE,
+  'timer',
+  'schedule',
+  'ledger',
+  'store/port',
+  'store/resolve',
+  'fleet',
+  'effect/port',
+  'effect',
+  'index',
+]
 const DOORS = ['nest', 'cli', 'http', 'bullmq', 'dashboard']
 
 /** The import table: `schedule ← ledger ← store port ← fleet ← doors`, with effect knowing the ledger's types only. */
 const TABLE: Readonly<Record<string, Row>> = {
   errors: { any: [] },
   duration: { any: ['errors'] },
+  timer: { any: [] },
   'sqlite-driver': { any: ['errors'] },
   bearer: { any: [] },
   schedule: { any: BASE },
@@ -26,9 +38,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   'store/resolve': { any: [...BASE, 'sqlite-driver', 'store/port', 'store/*'] },
   'effect/port': { any: BASE, types: ['ledger'] },
   'effect/resolve': { any: [...BASE, 'sqlite-driver', 'effect/port', 'effect', 'effect/*'] },
-  effect: { any: [...BASE, 'effect/port'], types: ['ledger'] },
+  effect: { any: [...BASE, 'timer', 'effect/port'], types: ['ledger'] },
   'effect/*': { any: [...BASE, 'effect/port', 'effect'], types: ['ledger'] },
-  fleet: { any: [...BASE, 'schedule', 'ledger', 'store/port', 'store/resolve'], types: ['effect/port'] },
+  fleet: { any: [...BASE, 'timer', 'schedule', 'ledger', 'store/port', 'store/resolve'], types: ['effect/port'] },
   index: { any: CORE },
   platform: { any: [...BASE, 'schedule', 'ledger', 'fleet'] },
   nest: { any: [...CORE, 'platform'] },
