@@ -1,6 +1,7 @@
 import type { CallOptions, Calls, Resolution, ResolvedCall, UncertainEffect } from './call/face.js'
 import { CallFlow } from './call/flow.js'
 import { listScript, resolveScript } from './call/scripts.js'
+import { UnderWay } from './call/under-way.js'
 import { asyncRefused, effectInvalid } from './errors.js'
 import { checkNames, type EffectSettings, resolveEffectOptions } from './options.js'
 import { playJoined, playOwn } from './play.js'
@@ -28,6 +29,7 @@ import { checkText, encodeResult, fingerprint, LIMITS, shown } from './values.js
 interface Base<Tx> {
   readonly adapter: EffectAdapter<Tx>
   readonly settings: EffectSettings
+  readonly underWay: UnderWay
 }
 
 /**
@@ -36,7 +38,7 @@ interface Base<Tx> {
  * @throws FleetcronError `OPTION_INVALID` for an option it does not know
  */
 export function createEffects<Tx>(adapter: EffectAdapter<Tx>, options?: EffectOptions): Effects<Tx> {
-  const base: Base<Tx> = { adapter, settings: resolveEffectOptions(options) }
+  const base: Base<Tx> = { adapter, settings: resolveEffectOptions(options), underWay: new UnderWay() }
   return {
     dialect: adapter.dialect,
     tables: tablesText(adapter.statements),
@@ -69,14 +71,14 @@ function bindTo<Tx>(base: Base<Tx>, origin: EffectOrigin): BoundEffects<Tx> {
   }
 }
 
-function callFor<Tx>({ adapter, settings }: Base<Tx>, origin: EffectOrigin | null): Calls['call'] {
+function callFor<Tx>({ adapter, settings, underWay }: Base<Tx>, origin: EffectOrigin | null): Calls['call'] {
   const call = (key: string, options: CallOptions<unknown, unknown>) =>
     promisedUnlessNested(() => {
       const effect = effectOf(settings.prefix, origin, key, options?.input)
       refuseInsideEffect(effect.what)
       origin?.signal.throwIfAborted()
       checkCall(effect, options)
-      return new CallFlow(adapter, settings, effect, options).run()
+      return new CallFlow(adapter, settings, effect, options, underWay).run()
     })
   return call as Calls['call']
 }

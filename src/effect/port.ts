@@ -101,6 +101,8 @@ export interface EffectOrigin {
   readonly leaseMs?: number
   /** Once it is aborted no new effect begins: its reason is thrown. */
   readonly signal: AbortSignal
+  /** Told what a provider said when nobody waits for it any more, and it cannot be kept as the answer. */
+  readonly warn?: (message: string) => void
 }
 
 export type Raised = { readonly raised: true } | { readonly raised: false; readonly token: number }

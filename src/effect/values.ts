@@ -32,14 +32,18 @@ export function checkText(text: unknown, what: string, least: number, most: numb
 
 /** JSON of a value, null for `undefined`. Refuses what JSON would drop or change in silence, so that a repeat equals the first. */
 function encode(value: unknown, what: string, remedy: string): string | null {
-  if (value === undefined) return null
   try {
-    const text = JSON.stringify(value, refuseTheUnkeepable)
-    if (text === undefined) throw new TypeError('its toJSON() gives nothing')
-    return text
+    return toJson(value)
   } catch (error) {
     throw effectInvalid(what, `JSON cannot carry it (${messageOf(error)}). ${remedy}`, error)
   }
+}
+
+function toJson(value: unknown): string | null {
+  if (value === undefined) return null
+  const text = JSON.stringify(value, refuseTheUnkeepable)
+  if (text === undefined) throw new TypeError('its toJSON() gives nothing')
+  return text
 }
 
 export function decode(text: string | null): unknown {
@@ -65,6 +69,22 @@ export function encodeResult(value: unknown, what: string, remedy = OF_FN): stri
     )
   }
   return text
+}
+
+/**
+ * JSON of a provider's answer. One that cannot be kept is confirmed all the same, so what is wrong with it is said and not
+ * thrown; its first word is the code.
+ */
+export function encodeAnswer(value: unknown): { readonly result: string | null; readonly problem: string | null } {
+  try {
+    const result = toJson(value)
+    const bytes = result === null ? 0 : Buffer.byteLength(result)
+    if (bytes <= LIMITS.resultBytes) return { result, problem: null }
+    const problem = `RESULT_TOO_LARGE: it has ${bytes} bytes of JSON, more than ${LIMITS.resultBytes}`
+    return { result: null, problem }
+  } catch (error) {
+    return { result: null, problem: `EFFECT_INVALID: JSON cannot carry it (${messageOf(error)})` }
+  }
 }
 
 const PLAIN_INPUT = 'Give plain data, such as ids and amounts.'

@@ -136,6 +136,7 @@ function bindEffects(parts: Parts, name: string, grant: Handed, signal: AbortSig
       fence: grant.definition.fence,
       leaseMs,
       signal,
+      warn: (message) => parts.log.warn(message, { job: grant.run.job, key, attempt, token }),
     })
     return bound
   }

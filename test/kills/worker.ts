@@ -7,8 +7,8 @@ import type { BoundEffects, EffectAdapter, EffectClock } from '../../src/effect/
 import { openBusiness } from './business.js'
 import { type Grade, type Turn, type Unit, unitsOf, type WorkerConfig } from './points.js'
 
-/** How long a sending may take: short where another has to wait for it, patient with a busy machine elsewhere. No pause is as long. */
-const TIMEOUT_MS = { keyed: 4_100, 'look-up': 2_100, neither: 4_100 } as const satisfies Record<Grade, number>
+/** How long a sending may take: short, since the next process waits until a killed one cannot be sending. No pause is as long. */
+const TIMEOUT_MS = 2_100
 /** Pauses are cut to this, so that an outcome is asked for again soon; five of them are longer than a sending may take. */
 const LONGEST_PAUSE_MS = 700
 /** A sender that took longer than this since it asked for the right to send asks again: a busy machine is no such one. */
@@ -19,7 +19,7 @@ const CLOCK: EffectClock = {
   monotonic: () => performance.now(),
   random: Math.random,
   after(delayMs, fn) {
-    const isTimeout = Object.values<number>(TIMEOUT_MS).includes(delayMs)
+    const isTimeout = delayMs === TIMEOUT_MS
     const over = AbortSignal.timeout(isTimeout ? delayMs : Math.min(delayMs, LONGEST_PAUSE_MS))
     over.addEventListener('abort', fn)
     return { cancel: () => over.removeEventListener('abort', fn) }
@@ -91,7 +91,7 @@ async function call(run: BoundEffects, provider: string, grade: Grade, key: stri
 function optionsOf(provider: string, grade: Grade, key: string, reach: (point: string) => void): CallOptions<unknown> {
   const body = JSON.stringify({ reference: key, amount: 1_250, currency: 'EUR' })
   return {
-    timeout: TIMEOUT_MS[grade],
+    timeout: TIMEOUT_MS,
     keyValidFor: grade === 'keyed' ? '1h' : 0,
     async send({ idempotencyKey }) {
       const headers = grade === 'keyed' ? { 'Idempotency-Key': idempotencyKey } : {}

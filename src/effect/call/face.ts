@@ -85,7 +85,7 @@ export interface Calls {
    *
    * @param key 1 to 512 characters that name the effect, such as `charge:42:2026-11`
    * @throws `EFFECT_REJECTED` (`Rejected`) for a definite no; `EFFECT_UNCERTAIN` while nobody knows; `STALE_TOKEN`,
-   * `KEY_CONFLICT`, `EFFECT_NESTED`, `EFFECT_INVALID`, `OPTION_INVALID`, `EFFECT_UNAVAILABLE`
+   * `KEY_CONFLICT`, `EFFECT_NESTED`, `EFFECT_INVALID`, `RESULT_TOO_LARGE`, `OPTION_INVALID`, `EFFECT_UNAVAILABLE`
    */
   call<R, I = undefined>(key: string, options: CallOptions<R, I>): Promise<Kept<R>>
 }

@@ -1,7 +1,8 @@
+import { FleetcronError } from '../../errors.js'
 import { effectInvalid, Rejected, UncertainError } from '../errors.js'
 import type { Param, QueryResult, Statements } from '../port.js'
 import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
-import { decode } from '../values.js'
+import { decode, OF_SEND } from '../values.js'
 import type { CallStatements, Resolution, ResolvedCall, UncertainEffect } from './face.js'
 
 /** A call's row while its outcome is open. */
@@ -9,8 +10,10 @@ export interface OpenCall {
   readonly idempotencyKey: string
   readonly input: unknown
   readonly tries: number
-  /** Until when, from now on, an earlier sender may still be sending; at most 0 when it cannot. */
+  /** Until when, from now on, an earlier request may still arrive; at most 0 when it cannot. */
   readonly sendingMs: number
+  /** Whether a sender is on record that has not ended and may still be sending. */
+  readonly isUnderWay: boolean
   /** How long, from now on, the provider honours the idempotency key. */
   readonly validMs: number
   readonly problem: string | null
@@ -19,7 +22,7 @@ export interface OpenCall {
 /** What is to be done about a call. */
 export type Next =
   /** Somebody knows the answer: it is returned, or thrown. */
-  | { readonly do: 'answer'; readonly answer: () => unknown }
+  | { readonly do: 'answer'; readonly answer: () => unknown; readonly contradicted?: string }
   /** This attempt may send, and is on record as the sender. */
   | { readonly do: 'send'; readonly row: OpenCall }
   /** An earlier sending has left the outcome open. */
@@ -68,27 +71,67 @@ export function* againScript(
 
 function* sendAgain(sql: Statements, effect: Effect, window: Window, validUntil: number): Script<Next> {
   const [, , token, attempt] = originOf(effect.origin)
-  yield* query(sql.calls.sendAgain, [token ?? null, attempt ?? null, window.sendingMs, validUntil, effect.kept])
+  const params = [token ?? null, attempt ?? null, window.sendingMs, validUntil, effect.kept]
+  yield* query(sql.calls.sendAgain, params)
   return { do: 'send', row: openOf(yield* readCall(sql.calls, effect)) }
 }
 
-/** A definite answer is kept whoever holds the lease; the first one counts. */
-export function* answerScript(
-  sql: Statements,
-  effect: Effect,
-  answer: { readonly state: 'confirmed' | 'rejected'; readonly result: string | null; readonly problem: string | null },
-): Script<Next> {
-  const row = yield* readCall(sql.calls, effect)
-  if (isOpen(row)) yield* query(sql.calls.answer, [answer.state, answer.result, answer.problem, effect.kept])
-  return nextOf(effect, isOpen(row) ? { ...row, ...answer } : row)
+/** What a provider has said, or `find` has found. */
+export interface Answer {
+  readonly state: 'confirmed' | 'rejected'
+  readonly result: string | null
+  readonly problem: string | null
+  /** Which sending it answers; null for what was found. */
+  readonly tries: number | null
 }
 
-/** What was thrown is kept as the problem, unless an answer or another sending has come meanwhile. */
+/** A definite answer is kept whoever holds the lease; the first one counts. */
+export function* answerScript(sql: Statements, effect: Effect, answer: Answer): Script<Next> {
+  const row = yield* readCall(sql.calls, effect)
+  const { state, result, problem } = answer
+  if (isOpen(row)) {
+    yield* query(sql.calls.answer, [state, result, problem, effect.kept])
+    return nextOf(effect, { ...row, state, result, problem })
+  }
+  const next = nextOf(effect, row)
+  if (next.do !== 'answer' || !contradicts(row, answer)) return next
+  const why = `the provider has ${state} it, after it was kept as ${row.state}`
+  const note = { at: Number(row.now), by: 'the provider', why, state, answer: decode(result) }
+  yield* query(sql.calls.audit, [withNote(row, note), effect.kept])
+  return {
+    ...next,
+    contradicted: `${why}: that stays, and what came later is beside it (audit). Look at the provider.`,
+  }
+}
+
+/** The same outcome in other words does so where a person gave the first, or another sending was made since. */
+function contradicts(row: Row, { state, result, tries }: Answer): boolean {
+  if (row.state !== state) return true
+  const isOfAnother = tries !== null && tries !== Number(row.tries)
+  return textOf(row.result) !== result && (isOfAnother || textOf(row.audit) !== null)
+}
+
+/** The sending is over; what was thrown is kept as the problem, unless an answer or another sending has come meanwhile. */
 export function* uncertainScript(sql: Statements, effect: Effect, tries: number, problem: string): Script<Next> {
+  return yield* problemScript(sql, effect, tries, 'uncertain', problem)
+}
+
+/** The sending may go on after the wait for it has ended. */
+export function* silentScript(sql: Statements, effect: Effect, tries: number, problem: string): Script<Next> {
+  return yield* problemScript(sql, effect, tries, 'intended', problem)
+}
+
+function* problemScript(
+  sql: Statements,
+  effect: Effect,
+  tries: number,
+  state: 'intended' | 'uncertain',
+  problem: string,
+): Script<Next> {
   const row = yield* readCall(sql.calls, effect)
   const isMine = row.state === 'intended' && Number(row.tries) === tries
-  if (isMine) yield* query(sql.calls.settle, ['uncertain', null, problem, effect.kept])
-  return nextOf(effect, isMine ? { ...row, state: 'uncertain', problem } : row)
+  if (isMine) yield* query(sql.calls.settle, [state, null, problem, effect.kept])
+  return nextOf(effect, isMine ? { ...row, state, problem } : row)
 }
 
 /** Those whose outcome nobody knows: the oldest first. A sending that may still be under way is none of them. */
@@ -115,21 +158,28 @@ export function* resolveScript(
   result: string | null,
 ): Script<ResolvedCall> {
   const row = yield* readCall(sql.calls, effect)
-  const { sendingMs } = openOf(row)
-  if (row.state !== 'uncertain' && !(row.state === 'intended' && sendingMs <= 0)) {
-    const why = row.state === 'intended' ? 'its sender may still be sending' : `its state is '${row.state}'`
+  const { isUnderWay } = openOf(row)
+  if (isUnderWay || (row.state !== 'uncertain' && row.state !== 'intended')) {
+    const why = isUnderWay ? `its sender may still be sending, ${untilOf(row)}` : `its state is '${row.state}'`
     throw effectInvalid(effect.what, `only an uncertain effect can be resolved, and ${why}.`)
   }
   const { by, why } = resolution
   const state = resolution.retry ? 'released' : resolution.rejected === undefined ? 'confirmed' : 'rejected'
-  const audit = JSON.stringify([
-    ...((decode(textOf(row.audit)) as unknown[]) ?? []),
-    { at: Number(row.now), by, why, state },
-  ])
+  const audit = withNote(row, { at: Number(row.now), by, why, state })
   if (state === 'released') yield* query(sql.calls.settle, [state, result, textOf(row.problem), effect.kept])
   else yield* query(sql.calls.answer, [state, result, null, effect.kept])
   yield* query(sql.calls.audit, [audit, effect.kept])
   return { as: state, job: textOf(row.job), run: textOf(row.run), noted: false }
+}
+
+/** No time-out is too long, but not every instant has a date. */
+function untilOf({ sending_until }: Row): string {
+  const until = new Date(Number(sending_until))
+  return Number.isNaN(until.getTime()) ? 'for ever' : `until ${until.toISOString()}`
+}
+
+function withNote(row: Row, note: object): string {
+  return JSON.stringify([...((decode(textOf(row.audit)) as unknown[]) ?? []), note])
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -159,7 +209,14 @@ function rejected(result: string | null): never {
 }
 
 function notKept(effect: Effect, problem: string): never {
-  throw effectInvalid(effect.what, `the provider has confirmed it, but its answer could not be kept: ${problem}`)
+  const [, code, why] = /^(RESULT_TOO_LARGE|EFFECT_INVALID): (.*)$/s.exec(problem) ?? [null, 'EFFECT_INVALID', problem]
+  const isTooLarge = code === 'RESULT_TOO_LARGE'
+  const remedy = isTooLarge ? 'Let send and find give a reference, such as an id, in place of the content.' : OF_SEND
+  throw new FleetcronError(
+    isTooLarge ? 'RESULT_TOO_LARGE' : 'EFFECT_INVALID',
+    `${effect.what}: the provider has confirmed it, and that is kept, but its answer could not be kept: ${why}. It is not ` +
+      `sent again. ${remedy}`,
+  )
 }
 
 /** No attempt may decide: a person has to. */
@@ -169,11 +226,13 @@ export function uncertain(effect: Effect, row: OpenCall, why: string): Uncertain
 
 function openOf(row: Row): OpenCall {
   const now = Number(row.now)
+  const sendingMs = Number(row.sending_until) - now
   return {
     idempotencyKey: String(row.idempotency_key),
     input: decode(textOf(row.input)),
     tries: Number(row.tries),
-    sendingMs: Number(row.sending_until) - now,
+    sendingMs,
+    isUnderWay: row.state === 'intended' && sendingMs > 0,
     validMs: Number(row.valid_until) - now,
     problem: textOf(row.problem),
   }

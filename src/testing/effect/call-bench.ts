@@ -8,6 +8,7 @@ export const TIMEOUT_MS = 7_777_000
 /** Pauses end at once; time-outs fire when they are told to. */
 export class CallClock implements EffectClock {
   readonly #timeouts = new Set<() => void>()
+  #onPause: () => void = () => {}
 
   monotonic(): number {
     return 0
@@ -22,8 +23,16 @@ export class CallClock implements EffectClock {
       this.#timeouts.add(fn)
       return { cancel: () => void this.#timeouts.delete(fn) }
     }
+    this.#onPause()
     const turn = setImmediate(fn)
     return { cancel: () => clearImmediate(turn) }
+  }
+
+  /** Until somebody pauses. */
+  nextPause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onPause = resolve
+    })
   }
 
   timeOut(): void {
@@ -49,6 +58,22 @@ export class Provider {
       },
     }
   }
+}
+
+/** A promise that its holder settles. */
+export function deferred<R>() {
+  let resolve: (value: R) => void = never
+  let reject: (error: unknown) => void = never
+  const promise = new Promise<R>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  return { promise, resolve, reject }
+}
+
+/** Looks until it is so: once in each turn, so that what is waited for has its turns too. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** A request whose answer never comes. */

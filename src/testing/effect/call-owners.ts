@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
-import { CallClock, lost, Provider } from './call-bench.js'
+import { CallClock, lost, Provider, until } from './call-bench.js'
 
 type Test = TestApi['test']
 
@@ -41,10 +41,11 @@ export function leasesSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
         },
       ])
       await assert.rejects(here.attempt(1, { signal: lease.signal }).call('charge', slow), reason)
-      assert.equal((await here.effects.uncertain())[0]?.problem, reason.message)
+      const row = async () => (await here.execute('SELECT state, problem FROM fleetcron_effect'))[0]
+      assert.deepEqual({ ...(await row()) }, { state: 'intended', problem: reason.message })
       answer('ch_1')
       // It is recorded by itself, as soon as the database takes it.
-      while ((await here.effects.uncertain()).length > 0);
+      await until(async () => (await row())?.state === 'confirmed')
       assert.equal(await here.attempt(2).call('charge', provider.options([never])), 'ch_1')
     }),
   )
@@ -95,12 +96,18 @@ export function refusalsSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
     withBench(async ({ site }) => {
       const here = await site({ clock: new CallClock() })
       const provider = new Provider()
-      const huge = provider.options([() => 'x'.repeat(70_000)])
-      for (const _ of [1, 2]) {
-        const error = await refused('EFFECT_INVALID', () => here.attempt(1).call('charge', huge))
-        assert.match(error.message, /has confirmed it, but its answer could not be kept/)
+      const huge = provider.options<unknown>([() => 'x'.repeat(70_000), () => 1n])
+      for (const [key, code, why] of [
+        ['huge', 'RESULT_TOO_LARGE', /confirmed it, and that is kept, .* 70002 bytes of JSON.* is not sent again/],
+        ['huge', 'RESULT_TOO_LARGE', /confirmed it, and that is kept, .* 70002 bytes of JSON.* is not sent again/],
+        ['big', 'EFFECT_INVALID', /confirmed it, and that is kept, .* JSON cannot carry it \(it is bigint\)/],
+        ['big', 'EFFECT_INVALID', /confirmed it, and that is kept, .* JSON cannot carry it \(it is bigint\)/],
+      ] as const) {
+        const error = await refused(code, () => here.attempt(1).call(key, huge))
+        assert.match(error.message, why)
+        assert.doesNotMatch(error.message, /nothing was written/i)
       }
-      assert.equal(provider.sent.length, 1)
+      assert.equal(provider.sent.length, 2)
     }),
   )
 }

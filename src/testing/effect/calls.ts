@@ -3,6 +3,7 @@ import { Rejected } from '../../effect/errors.js'
 import { never, refused, type TestApi, type WithBench } from './bench.js'
 import { CallClock, lost, Provider, TIMEOUT_MS } from './call-bench.js'
 import { leasesSuite, peopleSuite, refusalsSuite } from './call-owners.js'
+import { waitsSuite } from './call-waits.js'
 
 type Test = TestApi['test']
 
@@ -14,6 +15,7 @@ export function callsSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
   leasesSuite(test, withBench)
   refusalsSuite(test, withBench)
   peopleSuite(test, withBench)
+  waitsSuite(test, withBench)
 }
 
 function definite<Tx>(test: Test, withBench: WithBench<Tx>): void {
