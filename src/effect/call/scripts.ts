@@ -47,13 +47,13 @@ export function* intendScript(
   const row = yield* readCall(sql.calls, effect)
   if (taken.rows.length > 0 || (taken.affected ?? 0) > 0) return { do: 'send', row: openOf(row) }
   if (row.fingerprint !== effect.fingerprint) throw keyConflict(effect, row.fingerprint)
-  if (row.state === 'released') return yield* sendAgain(sql, effect, window, Number(row.now) + window.validMs)
+  if (row.state === 'released') return yield* sendAgain(sql, effect, window, row)
   return nextOf(effect, row)
 }
 
 /**
  * Makes this attempt the sender once more, if nobody else has become it since `tries` was read and `allows` the row says
- * that it may be sent.
+ * that it may be sent, or a person has said so.
  */
 export function* againScript(
   sql: Statements,
@@ -64,14 +64,16 @@ export function* againScript(
 ): Script<Next> {
   if (effect.origin) yield* fenceScript(sql, effect.origin, effect.key)
   const row = yield* readCall(sql.calls, effect)
+  if (row.state === 'released') return yield* sendAgain(sql, effect, window, row)
   const next = nextOf(effect, row)
   if (next.do !== 'ask' || next.row.tries !== tries || !allows(next.row)) return next
-  return yield* sendAgain(sql, effect, window, Number(row.valid_until))
+  return yield* sendAgain(sql, effect, window, row)
 }
 
-function* sendAgain(sql: Statements, effect: Effect, window: Window, validUntil: number): Script<Next> {
+/** The provider's memory counts from the first intent, also where a person has allowed one sending after it. */
+function* sendAgain(sql: Statements, effect: Effect, window: Window, row: Row): Script<Next> {
   const [, , token, attempt] = originOf(effect.origin)
-  const params = [token ?? null, attempt ?? null, window.sendingMs, validUntil, effect.kept]
+  const params = [token ?? null, attempt ?? null, window.sendingMs, Number(row.valid_until), effect.kept]
   yield* query(sql.calls.sendAgain, params)
   return { do: 'send', row: openOf(yield* readCall(sql.calls, effect)) }
 }

@@ -143,6 +143,37 @@ export function peopleSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
     }),
   )
 
+  test(
+    'what a person lets be sent again is sent once: how long its key is known counts from the first intent',
+    withBench(async ({ site }) => {
+      const here = await site({ clock: new CallClock() })
+      await leaveUncertain(here, new Provider(), 'a')
+      await here.effects.resolve('a', { by: 'ada', why: 'their outage is over', retry: true })
+      const provider = new Provider()
+      const charge = provider.options([lost, never], { keyValidFor: '100h' })
+      for (const _ of [1, 2]) {
+        const error = await refused('EFFECT_UNCERTAIN', () => here.attempt(1).call('a', charge))
+        assert.match(error.message, /no longer honours its idempotency key/)
+      }
+      assert.equal(provider.sent.length, 1)
+      assert.equal((await here.effects.uncertain())[0]?.tries, 2)
+    }),
+  )
+
+  test(
+    'a call that is asking sends as soon as a person lets it',
+    withBench(async ({ site }) => {
+      const here = await site({ clock: new CallClock() })
+      const provider = new Provider()
+      const find = async () => {
+        await here.effects.resolve('a', { by: 'ada', why: 'their outage is over', retry: true })
+        return { state: 'unknown' as const }
+      }
+      const charge = provider.options([lost, () => 'ch_1'], { find, keyValidFor: 1 })
+      assert.equal(await here.attempt(1).call('a', charge), 'ch_1')
+    }),
+  )
+
   resolving(test, withBench)
 }
 
