@@ -94,6 +94,8 @@ export interface Calls {
 export interface CallStatements {
   /** (key, fingerprint, job, run, token, attempt, input, idempotency key, sending ms, valid ms): like `takeKey`, as `intended`. */
   readonly intend: string
+  /** (fingerprint, job, run, token, attempt, input, idempotency key, sending ms, valid ms, key): `open` becomes `intended`. */
+  readonly takeOver: string
   /** (key) → all columns, and `now`; locked for the write that follows. */
   readonly read: string
   /** (token, attempt, sending ms, valid until, key): `intended` once more, one try more. */

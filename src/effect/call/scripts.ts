@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import { effectInvalid, Rejected, UncertainError } from '../errors.js'
+import { effectInvalid, Rejected, RetryTransaction, UncertainError } from '../errors.js'
 import type { Param, QueryResult, Statements } from '../port.js'
 import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
 import { decode, OF_SEND } from '../values.js'
@@ -46,9 +46,18 @@ export function* intendScript(
   const taken = yield* query(sql.calls.intend, [...params, window.sendingMs, window.validMs])
   const row = yield* readCall(sql.calls, effect)
   if (taken.rows.length > 0 || (taken.affected ?? 0) > 0) return { do: 'send', row: openOf(row) }
+  if (row.state === 'open') return yield* takeOver(sql, effect, [input, idempotencyKey], window)
   if (row.fingerprint !== effect.fingerprint) throw keyConflict(effect, row.fingerprint)
   if (row.state === 'released') return yield* sendAgain(sql, effect, window, row)
   return nextOf(effect, row)
+}
+
+/** A key that was committed while it was open stands for nothing. Its row is locked, so that one caller takes it. */
+function* takeOver(sql: Statements, effect: Effect, intent: readonly Param[], window: Window): Script<Next> {
+  const params = [effect.fingerprint, ...originOf(effect.origin), ...intent, window.sendingMs, window.validMs]
+  const { affected } = yield* query(sql.calls.takeOver, [...params, effect.kept])
+  if (affected === 0) throw new RetryTransaction(effect.what, new Error('its key was taken in between'))
+  return { do: 'send', row: openOf(yield* readCall(sql.calls, effect)) }
 }
 
 /**

@@ -68,6 +68,9 @@ FROM fleetcron_fence WHERE resource > $2 ORDER BY resource LIMIT $3::bigint`,
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${NOW} + $9::bigint, ${NOW} + $10::bigint, 'intended', 1, ${NOW})
 ON CONFLICT (key) DO NOTHING
 RETURNING key`,
+    takeOver: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5, input = $6,
+  idempotency_key = $7, sending_until = ${NOW} + $8::bigint, valid_until = ${NOW} + $9::bigint, state = 'intended', tries = 1,
+  created_at = ${NOW} WHERE key = $10 AND state = 'open'`,
     read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
   job, run, ${NOW} AS now FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
     sendAgain: `UPDATE fleetcron_effect SET token = $1, attempt = $2, sending_until = ${NOW} + $3::bigint, valid_until = $4,

@@ -67,6 +67,9 @@ FROM fleetcron_fence WHERE resource > ? ORDER BY resource LIMIT ?`,
   sending_until, valid_until, state, tries, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})
 ON CONFLICT (key) DO NOTHING`,
+    takeOver: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?, input = ?,
+  idempotency_key = ?, sending_until = ${NOW} + ?, valid_until = ${NOW} + ?, state = 'intended', tries = 1,
+  created_at = ${NOW} WHERE key = ? AND state = 'open'`,
     read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
   job, run, ${NOW} AS now FROM fleetcron_effect WHERE key = ?`,
     sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { never, refused, type Site, type TestApi, type WithBench } from './bench.js'
+import { after, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
 import { CallClock, deferred, lost, Provider, until } from './call-bench.js'
 
 type Test = TestApi['test']
@@ -161,6 +161,26 @@ function secondCalls<Tx>(test: Test, withBench: WithBench<Tx>): void {
 }
 
 function takenOver<Tx>(test: Test, withBench: WithBench<Tx>): void {
+  test(
+    'a key that was committed open stands for nothing: one of two calls takes it over',
+    withBench(async ({ site }) => {
+      const sites = [await site({ clock: new CallClock() }), await site({ clock: new CallClock() })]
+      const [here] = sites as [Site<Tx>]
+      const { takeKey } = here.adapter.statements
+      const params = ['charge', 'of another input', null, null, null, null]
+      await here.transaction((tx) => after(here.adapter.query(tx, takeKey, params), () => null))
+      const provider = new Provider()
+      const charge = provider.options([() => 'ch_1'], { input: { amount: 1 } })
+      const answers = await Promise.all(sites.map((each) => each.attempt(1).call('charge', charge)))
+      assert.deepEqual(answers, ['ch_1', 'ch_1'])
+      assert.deepEqual(
+        provider.sent.map(({ input }) => input),
+        [{ amount: 1 }],
+      )
+      await refused('KEY_CONFLICT', () => here.attempt(1).call('charge', provider.options([never])))
+    }),
+  )
+
   test(
     'a look-up that answers no word it knows leaves the outcome uncertain, and says which there are',
     withBench(async ({ site }) => {

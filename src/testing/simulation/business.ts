@@ -273,7 +273,7 @@ const STATEMENTS: Statements = {
   expiredFences: '',
   pruneFence: '',
   savepoint: null,
-  calls: { intend: '', read: '', sendAgain: '', settle: '', answer: '', audit: '', uncertain: '' },
+  calls: { intend: '', takeOver: '', read: '', sendAgain: '', settle: '', answer: '', audit: '', uncertain: '' },
 }
 
 function classify(error: unknown): Failure {
