@@ -48,8 +48,8 @@ describe('the function of an effect on SQLite', () => {
 
   test('may not end the transaction itself', async () => {
     const run = attemptOf(sqlite(database))
-    for (const end of ['COMMIT', 'ROLLBACK']) {
-      await expect(run.once('a', () => void database.exec(end))).rejects.toThrow(/ended the transaction/)
+    for (const end of ['COMMIT', 'ROLLBACK', 'COMMIT; BEGIN', 'ROLLBACK; BEGIN']) {
+      await expect(run.once('a', () => void database.exec(end))).rejects.toThrow(/was ended inside its function/)
     }
     expect(await run.once('a', () => noteIn(database, 'a'))).toBe('a')
   })
@@ -113,7 +113,14 @@ describe('a connection', () => {
     await run.once('a', () => 1)
     const [first, second, ...rest] = asked
     expect([first, second]).toEqual(['PRAGMA busy_timeout', 'BEGIN IMMEDIATE'])
-    expect(rest).toEqual(['SELECT token FROM', 'INSERT INTO fleetcron_effect', 'UPDATE fleetcron_effect SET', 'COMMIT'])
+    expect(rest).toEqual([
+      'SAVEPOINT fleetcron_effect',
+      'SELECT token FROM',
+      'INSERT INTO fleetcron_effect',
+      'UPDATE fleetcron_effect SET',
+      'RELEASE SAVEPOINT fleetcron_effect',
+      'COMMIT',
+    ])
   })
 
   test('in memory is enough', async () => {
@@ -125,7 +132,7 @@ describe('a connection', () => {
 
   test('that was closed, or closes within, says so', async () => {
     const run = attemptOf(sqlite(database))
-    await expect(run.once('a', () => void database.close())).rejects.toThrow(/ended the transaction/)
+    await expect(run.once('a', () => void database.close())).rejects.toThrow(/was ended inside its function/)
     await expect(run.once('a', never)).rejects.toThrow(/not open/)
   })
 })

@@ -93,6 +93,18 @@ export function effectInvalid(what: string, why: string, cause?: unknown): Fleet
   return new FleetcronError('EFFECT_INVALID', `${what}: ${why}`, cause === undefined ? undefined : { cause })
 }
 
+/** Nobody can say what of the change is left: the caller has to look. */
+export function transactionEnded(what: string, cause?: unknown): FleetcronError {
+  return effectInvalid(
+    what,
+    'the transaction of this effect was ended inside its function: by COMMIT or ROLLBACK, by a statement that commits, or by ' +
+      'the database at a deadlock whose error the function swallowed. The effect does not count as made. What the function ' +
+      'did before is gone or committed, what it did after that is committed: look at it. Let failed statements end the ' +
+      'function, and leave COMMIT and ROLLBACK to the effect.',
+    cause,
+  )
+}
+
 export function asyncRefused(what: string): FleetcronError {
   return effectInvalid(
     what,

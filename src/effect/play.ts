@@ -1,5 +1,5 @@
 import { FleetcronError } from '../errors.js'
-import { asyncRefused, effectInvalid, RetryTransaction } from './errors.js'
+import { asyncRefused, effectInvalid, RetryTransaction, transactionEnded } from './errors.js'
 import type { AsyncAdapter, EffectAdapter, Failure, SyncAdapter } from './port.js'
 import { currentFrame } from './scope.js'
 import type { Script, Step } from './script.js'
@@ -13,9 +13,9 @@ export function playOwn<Tx, R>(
 ): R | Promise<R> {
   if (adapter.sync) {
     if (adapter.inTransaction(adapter.connection) === true) throw connectionTaken(what)
-    return adapter.transaction((tx) => playAtOnce(adapter, tx, what, script(tx)))
+    return adapter.transaction((tx) => playBehindSavepoint(adapter, tx, what, script(tx)))
   }
-  return adapter.transaction((tx) => playAwaiting(adapter, tx, script(tx)), leaseMs)
+  return adapter.transaction((tx) => playAwaiting(adapter, tx, what, script(tx)), leaseMs)
 }
 
 /**
@@ -62,9 +62,7 @@ function callAtOnce<Tx>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, call: ()
   // A promise cannot be awaited here: what it stands for would be written after the commit.
   if (value instanceof Promise) value.catch(() => undefined)
   if (isThenable(value)) throw asyncRefused(what)
-  if (adapter.inTransaction(tx) === false) {
-    throw effectInvalid(what, 'its function ended the transaction. Leave COMMIT and ROLLBACK to the effect.')
-  }
+  if (adapter.inTransaction(tx) === false) throw transactionEnded(what)
   return value
 }
 
@@ -73,33 +71,55 @@ function isThenable(value: unknown): boolean {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
-async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, script: Script<R>): Promise<R> {
+async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): Promise<R> {
   let turn = script.next()
-  while (!turn.done) turn = script.next(await stepAwaiting(adapter, tx, turn.value))
+  while (!turn.done) turn = script.next(await stepAwaiting(adapter, tx, what, turn.value))
   return turn.value
 }
 
-function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, step: Step): unknown {
-  return 'call' in step ? step.call() : adapter.query(tx, step.sql, step.params)
+function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, step: Step): Promise<unknown> {
+  return 'call' in step ? callAwaiting(adapter, tx, what, step.call) : adapter.query(tx, step.sql, step.params)
+}
+
+async function callAwaiting<Tx>(
+  adapter: AsyncAdapter<Tx>,
+  tx: Tx,
+  what: string,
+  call: () => unknown,
+): Promise<unknown> {
+  const value = await call()
+  if (adapter.inTransaction(tx) === false) throw transactionEnded(what)
+  return value
+}
+
+/** A savepoint that is gone at the end tells that the transaction it was made in is gone, whatever is open now. */
+function playBehindSavepoint<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {
+  const run = (sql: string | undefined) => sql !== undefined && adapter.query(tx, sql, [])
+  const { savepoint } = adapter.statements
+  run(savepoint?.begin)
+  let value: R
+  try {
+    value = playAtOnce(adapter, tx, what, script)
+  } catch (error) {
+    try {
+      run(savepoint?.rollBack)
+      run(savepoint?.release)
+    } catch {
+      // A full disk and its like end the whole transaction, and its savepoints with it; the first error counts.
+    }
+    throw error
+  }
+  try {
+    run(savepoint?.release)
+  } catch (error) {
+    throw failureOf(adapter, error) === 'other' ? transactionEnded(what, error) : error
+  }
+  return value
 }
 
 function joinAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): R {
-  const run = (sql: string | undefined) => sql !== undefined && adapter.query(tx, sql, [])
-  const { savepoint } = adapter.statements
   try {
-    run(savepoint?.begin)
-    try {
-      const value = playAtOnce(adapter, tx, what, script)
-      run(savepoint?.release)
-      return value
-    } catch (error) {
-      // A full disk and its like end the whole transaction, and its savepoints with it.
-      if (adapter.inTransaction(tx) !== false) {
-        run(savepoint?.rollBack)
-        run(savepoint?.release)
-      }
-      throw error
-    }
+    return playBehindSavepoint(adapter, tx, what, script)
   } catch (error) {
     throw failureOf(adapter, error) === 'retry' ? retryOf(what, error) : error
   }
@@ -111,7 +131,7 @@ async function joinAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: stri
   try {
     await run(savepoint?.begin)
     try {
-      const value = await playAwaiting(adapter, tx, script)
+      const value = await playAwaiting(adapter, tx, what, script)
       await run(savepoint?.release)
       return value
     } catch (error) {

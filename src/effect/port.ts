@@ -216,15 +216,15 @@ export interface Statements {
   readonly raiseFence: string
   /** (resource) → token; locked for share where the database can, so that a raise waits for this transaction. */
   readonly readFence: string
-  /** (key, fingerprint, job, run, token, attempt): inserts as `open`; an existing key is left alone without an error. Shows a row or counts 1 when it inserted. */
+  /** (key, fingerprint, job, run, token, attempt, mark): inserts as `open`; an existing key is left alone without an error. Shows a row or counts 1 when it inserted. */
   readonly takeKey: string
   /** (key) → state, fingerprint, result; locked where a snapshot could be old. */
   readonly readKey: string
   /** (key) → the same, locked for the write that follows, as it is now and not as a snapshot has it. */
   readonly lockKey: string
-  /** (fingerprint, job, run, token, attempt, key): makes an `open` key ours. */
+  /** (fingerprint, job, run, token, attempt, mark, key): makes an `open` key ours. */
   readonly retakeKey: string
-  /** (result, key): `open` becomes `done`. */
+  /** (result, key, mark): `open` becomes `done` in the transaction it was taken in. Shows a row or counts 1 when it did. */
   readonly finishKey: string
   /** (kept ms, key, limit) → key, expired (1 or 0) of the keys after it, in order; nothing is locked. */
   readonly expired: string

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { FleetcronError } from '../errors.js'
-import { effectInvalid, RetryTransaction, StaleTokenError } from './errors.js'
+import { effectInvalid, RetryTransaction, StaleTokenError, transactionEnded } from './errors.js'
 import type { EffectOrigin, Param, QueryResult, Raised, Statements } from './port.js'
 import { decode, encodeResult } from './values.js'
 
@@ -11,7 +12,7 @@ import { decode, encodeResult } from './values.js'
  *           (a database restored or wiped since the attempt began) → raised here
  *   key     inserted without an error as `open`; a second transaction with the same key waits here for the first
  *   fn      the user's changes
- *   result  kept, and the key becomes `done`
+ *   result  kept, and the key becomes `done`, if it is still as it was taken: otherwise the transaction was ended inside fn
  *
  * A key that is committed while still `open` stands for nothing: its owner swallowed an error of `fn`, or ended the
  * transaction from within. The next comer takes it over; others wait for him, and get his result.
@@ -47,31 +48,42 @@ export function* fenceScript(sql: Statements, origin: EffectOrigin, key: string 
 
 export function* onceScript(sql: Statements, effect: Effect, call: () => unknown): Script<unknown> {
   if (effect.origin) yield* fenceScript(sql, effect.origin, effect.key)
-  const first = yield* takeOrRead(sql, effect)
+  const mark = randomUUID()
+  const first = yield* takeOrRead(sql, effect, mark)
   if (first) return decode(first.result)
   const value: unknown = yield { call }
   const result = encodeResult(value, effect.what)
-  yield { sql: sql.finishKey, params: [result, effect.kept] }
+  if (!(yield* finish(sql, effect, result, mark))) throw transactionEnded(effect.what)
   return decode(result)
 }
 
 /** Null when the key is ours now, else the row that holds the first result. */
-function* takeOrRead(sql: Statements, effect: Effect): Script<{ readonly result: string | null } | null> {
+function* takeOrRead(sql: Statements, effect: Effect, mark: string): Script<{ readonly result: string | null } | null> {
   const by = originOf(effect.origin)
-  const taken = yield* query({ sql: sql.takeKey, params: [effect.kept, effect.fingerprint, ...by] })
+  const taken = yield* query({ sql: sql.takeKey, params: [effect.kept, effect.fingerprint, ...by, mark] })
   if (taken.rows.length > 0 || (taken.affected ?? 0) > 0) return null
   const { rows } = yield* query({ sql: sql.readKey, params: [effect.kept] })
   // A committed `open` key can be wanted by several at once: whoever gets the lock looks again what it has become.
   const row = rows[0]?.state === 'open' ? yield* lockKey(sql, effect) : rows[0]
   if (!row) throw removedInBetween(effect)
   if (row.state === 'open') {
-    yield { sql: sql.retakeKey, params: [effect.fingerprint, ...by, effect.kept] }
+    yield { sql: sql.retakeKey, params: [effect.fingerprint, ...by, mark, effect.kept] }
     return null
   }
   if (row.state !== 'done')
     throw effectInvalid(effect.what, `its key stands for something else (state '${row.state}').`)
   if (row.fingerprint !== effect.fingerprint) throw keyConflict(effect, row.fingerprint)
   return { result: typeof row.result === 'string' ? row.result : null }
+}
+
+/** Whether the key that was taken is `done` now. */
+function* finish(sql: Statements, effect: Effect, result: string | null, mark: string): Script<boolean> {
+  const { rows, affected } = yield* query({ sql: sql.finishKey, params: [result, effect.kept, mark] })
+  if (rows.length > 0 || (affected ?? 0) > 0) return true
+  if (affected !== null || sql.finishKey.includes('RETURNING')) return false
+  // A library that does not count.
+  const [row] = (yield* query({ sql: sql.readKey, params: [effect.kept] })).rows
+  return row?.state === 'done' && (row.result ?? null) === result
 }
 
 function* lockKey(sql: Statements, effect: Effect): Script<QueryResult['rows'][number] | undefined> {

@@ -9,6 +9,9 @@ const NOW = `(UNIX_TIMESTAMP() * 1000 + MICROSECOND(NOW(6)) DIV 1000)`
 /** Compares byte by byte, spaces at the end included; MariaDB reads the first comment, MySQL 8 the second. */
 const EXACT = `CHARACTER SET utf8mb4 COLLATE /*M! utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
 
+/** MySQL has no way to ask; MariaDB reads the comment. */
+const STILL_IN = ` /*M! AND @@in_transaction = 1 */`
+
 /**
  * What is read after somebody else's write is read with a lock: a snapshot can be older than the key that was in the way.
  * There are no savepoints: MySQL refuses them in prepared statements.
@@ -48,13 +51,14 @@ VALUES (?, ?, ${NOW})
 ON DUPLICATE KEY UPDATE
   updated_at = IF(VALUES(token) > token, VALUES(updated_at), updated_at), token = GREATEST(token, VALUES(token))`,
   readFence: `SELECT token FROM fleetcron_fence WHERE resource = ? LOCK IN SHARE MODE`,
-  takeKey: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, state, created_at)
-VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
+  takeKey: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, result, state, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? LOCK IN SHARE MODE`,
   lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
-  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?, result = ?
 WHERE \`key\` = ? AND state = 'open'`,
-  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE \`key\` = ?`,
+  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done'
+WHERE \`key\` = ? AND state = 'open' AND result = ?${STILL_IN}`,
   expired: `SELECT \`key\`, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?
   THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE \`key\` > ? ORDER BY \`key\` LIMIT ?`,
   prune: `DELETE FROM fleetcron_effect WHERE \`key\` = ?

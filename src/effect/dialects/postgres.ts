@@ -3,6 +3,9 @@ import type { Failure, Statements } from '../port.js'
 /** Milliseconds of the server's clock at the statement; `now()` would be the beginning of the transaction. */
 const NOW = `(SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT))`
 
+/** Which transaction a key was taken in: another one, begun after a COMMIT inside it, does not finish it. */
+const XACT = `' in ' || txid_current()::text`
+
 /**
  * The fence is read for share: effects of one attempt pass side by side, and an attempt that raises it waits for them.
  * Results are text: `jsonb` refuses NUL and half surrogates. There are no savepoints: beyond 64 in a transaction every
@@ -45,15 +48,18 @@ VALUES ($1, $2, ${NOW})
 ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at
 WHERE excluded.token > fleetcron_fence.token`,
   readFence: `SELECT token FROM fleetcron_fence WHERE resource = $1 FOR SHARE`,
-  takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, state, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'open', ${NOW})
+  takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, result, state, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7::text || ${XACT}, 'open', ${NOW})
 ON CONFLICT (key) DO NOTHING
 RETURNING key`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = $1`,
   lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = $1 FOR UPDATE`,
-  retakeKey: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5
-WHERE key = $6 AND state = 'open'`,
-  finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done' WHERE key = $2`,
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = $1, job = $2, run = $3, token = $4, attempt = $5,
+  result = $6::text || ${XACT}
+WHERE key = $7 AND state = 'open'`,
+  finishKey: `UPDATE fleetcron_effect SET result = $1, state = 'done'
+WHERE key = $2 AND state = 'open' AND result = $3::text || ${XACT}
+RETURNING key`,
   expired: `SELECT key, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - $1::bigint
   THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE key > $2 ORDER BY key LIMIT $3::bigint`,
   prune: `DELETE FROM fleetcron_effect WHERE key = $1

@@ -42,14 +42,14 @@ VALUES (?, ?, ${NOW})
 ON CONFLICT (resource) DO UPDATE SET token = excluded.token, updated_at = excluded.updated_at
 WHERE excluded.token > fleetcron_fence.token`,
   readFence: `SELECT token FROM fleetcron_fence WHERE resource = ?`,
-  takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, state, created_at)
-VALUES (?, ?, ?, ?, ?, ?, 'open', ${NOW})
+  takeKey: `INSERT INTO fleetcron_effect (key, fingerprint, job, run, token, attempt, result, state, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, 'open', ${NOW})
 ON CONFLICT (key) DO NOTHING`,
   readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = ?`,
   lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE key = ?`,
-  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?, result = ?
 WHERE key = ? AND state = 'open'`,
-  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE key = ?`,
+  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done' WHERE key = ? AND state = 'open' AND result = ?`,
   expired: `SELECT key, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?
   THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE key > ? ORDER BY key LIMIT ?`,
   prune: `DELETE FROM fleetcron_effect WHERE key = ?

@@ -163,3 +163,17 @@ export async function failsWith(error: unknown, act: () => unknown): Promise<voi
 export function never(): never {
   throw new assert.AssertionError({ message: 'the function of an effect was called that should not be' })
 }
+
+/** A function that answers its first callers together, when there are so many of them, and later ones at once. */
+export function meeting(size: number): () => Promise<void> {
+  let open = () => {}
+  const isComplete = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  let count = 0
+  return () => {
+    count += 1
+    if (count === size) open()
+    return isComplete
+  }
+}

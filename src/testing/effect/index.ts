@@ -1,5 +1,6 @@
 import { benchFor, type EffectDatabase, type TestApi } from './bench.js'
 import { callsSuite } from './calls.js'
+import { endedSuite } from './ended.js'
 import { fenceSuite } from './fence.js'
 import { joinedSuite } from './joined.js'
 import { nestedSuite } from './nested.js'
@@ -39,6 +40,7 @@ export function effectConformance<Tx>(
   const withBench = benchFor(open)
   describe(`effects on ${name}`, () => {
     describe('once', () => onceSuite(test, withBench))
+    describe('a transaction that ends inside it', () => endedSuite(test, withBench))
     describe('keys, inputs and results', () => valuesSuite(test, withBench))
     describe('fence', () => fenceSuite(test, withBench))
     describe('joined', () => joinedSuite(test, withBench))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Dialect, EffectAdapter } from '../../effect/port.js'
-import { fromOutside, never, refused, type TestApi, type WithBench } from './bench.js'
+import { fromOutside, meeting, never, refused, type TestApi, type WithBench } from './bench.js'
 
 type Test = TestApi['test']
 
@@ -120,18 +120,4 @@ function oneConnection<Tx>(test: Test, withBench: WithBench<Tx>): void {
       assert.deepEqual(await here.notes(), ['held'])
     }),
   )
-}
-
-/** A function that answers its first callers together, when there are so many of them, and later ones at once. */
-function meeting(size: number): () => Promise<void> {
-  let open = () => {}
-  const isComplete = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  let count = 0
-  return () => {
-    count += 1
-    if (count === size) open()
-    return isComplete
-  }
 }

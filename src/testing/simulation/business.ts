@@ -105,7 +105,7 @@ export class BusinessDatabase {
   }
 
   async #execute(tx: BusinessTx, sql: string, params: readonly Param[]): Promise<QueryResult> {
-    const [first, second] = params
+    const [first, second, third] = params
     switch (sql) {
       case STATEMENTS.raiseFence: {
         const [resource, token] = [String(first), Number(second)]
@@ -122,11 +122,11 @@ export class BusinessDatabase {
         return { rows: token === null ? [] : [{ token }], affected: null }
       }
       case STATEMENTS.takeKey: {
-        const [key, fingerprint, job, run, token, attempt] = params
+        const [key, fingerprint, job, run, token, attempt, mark] = params
         await this.#locks.take(tx, `key ${key}`, 'exclusive')
         if (this.#effect(tx, String(key))) return NOTHING
         const by = { job: text(job), run: text(run), token: number(token), attempt: number(attempt) }
-        tx.effects.set(String(key), { ...by, fingerprint: String(fingerprint), state: 'open', result: null })
+        tx.effects.set(String(key), { ...by, fingerprint: String(fingerprint), state: 'open', result: text(mark) })
         return { rows: [], affected: 1 }
       }
       // Both come after `take key`, which holds the lock already.
@@ -139,15 +139,16 @@ export class BusinessDatabase {
         }
       }
       case STATEMENTS.retakeKey: {
-        const [fingerprint, job, run, token, attempt, key] = params
+        const [fingerprint, job, run, token, attempt, mark, key] = params
         const by = { job: text(job), run: text(run), token: number(token), attempt: number(attempt) }
-        tx.effects.set(String(key), { ...by, fingerprint: String(fingerprint), state: 'open', result: null })
+        tx.effects.set(String(key), { ...by, fingerprint: String(fingerprint), state: 'open', result: text(mark) })
         return NOTHING
       }
       case STATEMENTS.finishKey: {
         const row = this.#effect(tx, String(second))
-        if (row) tx.effects.set(String(second), { ...row, state: 'done', result: text(first ?? null) })
-        return NOTHING
+        if (row?.result !== text(third)) return NOTHING
+        tx.effects.set(String(second), { ...row, state: 'done', result: text(first) })
+        return { rows: [], affected: 1 }
       }
       default:
         return NOTHING
