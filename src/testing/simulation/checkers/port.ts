@@ -122,9 +122,11 @@ export function checkPort({ truth, broken }: CheckerContext): Checker {
       broken('S7', `the header of ${change.job} is not what the commit said`)
     }
     const [was, is] = [before?.header.cursor, after?.header.cursor]
-    // A definition that enters while no row was ever made takes the clock of its zone; what it repeats or loses is seen elsewhere.
-    const isUntouched = change.definition !== null && before?.header.position === 1
-    if (was && is && (is.instant < was.instant || (is.label < was.label && !isUntouched))) {
+    // A definition that enters while no row was ever made, or of another single date, takes the clock of its zone; what that
+    // repeats or loses is seen elsewhere.
+    const entered = change.definition?.content.schedule
+    const isFree = entered && (before?.header.position === 1 || 'at' in entered)
+    if (was && is && (is.instant < was.instant || (is.label < was.label && !isFree))) {
       broken('S7', `the cursor of ${change.job} moved back`)
     }
   }
