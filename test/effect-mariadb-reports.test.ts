@@ -1,4 +1,4 @@
-import type { RowDataPacket } from 'mysql2/promise'
+import { createPool, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mysql2 } from '../src/effect/mysql2/index.js'
 import { attemptOf } from './effect/business-folder.js'
@@ -46,6 +46,64 @@ describe('effects on MariaDB, as others have seen them fail', () => {
     await attemptOf(mysql2(pool)).once('k', () => 1)
     const [row] = await berlin.rows('SELECT created_at FROM fleetcron_effect')
     expect(Number(row?.created_at)).toBe(SECOND_PASS)
+  })
+
+  test.each([
+    ['whose backslash escapes nothing', ["SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES'"]],
+    ['of a narrow character set', ['SET NAMES latin1']],
+    ['in the mode of Oracle', ["SET SESSION sql_mode = 'ORACLE'"]],
+  ])('a session %s keeps keys apart, and results, inputs and problems as they are', async (_, session) => {
+    const own = await business(session)
+    const effects = mysql2(own.pool())
+    const run = attemptOf(effects)
+    const keys = [
+      '日',
+      '本',
+      'å',
+      '?',
+      '😀',
+      '🎉',
+      "it's",
+      'a\\',
+      'a\\\\',
+      `q" OR 1=1 -- `,
+      "x\\' OR 1=1 -- ",
+      'nl\n',
+      '\u6527',
+      'case',
+      'Case',
+    ]
+    const resultOf = (key: string) => ({ key, text: `b"c\\d\n o'x 日😀 ${key}` })
+    for (const key of keys) expect(await run.once(key, () => resultOf(key), { input: key })).toEqual(resultOf(key))
+    for (const key of keys) expect(await run.once(key, () => 'again', { input: key })).toEqual(resultOf(key))
+    const [input] = [{ amount: 5, to: `d\\'Ålesund "日"` }]
+    const send = (call: { input: unknown }) => ({ sent: call.input })
+    expect(await effects.call("charge '日'", { input, send })).toEqual({ sent: input })
+    expect(await effects.call("charge '日'", { input, send })).toEqual({ sent: input })
+    const fail = () => {
+      throw new Error(`lost \\ '日'`)
+    }
+    await expect(effects.call("lost '日'", { input, send: fail, retry: 0 })).rejects.toMatchObject({
+      code: 'EFFECT_UNCERTAIN',
+    })
+    expect(await effects.uncertain()).toMatchObject([{ key: "lost '日'", input, problem: `lost \\ '日'` }])
+    expect(await effects.raise("f/o'r\\ 日", 2)).toEqual({ raised: true })
+    expect(await effects.raise("f/o'r\\ 日", 1)).toEqual({ raised: false, token: 2 })
+    const stored = await own.rows('SELECT HEX(`key`) AS digits FROM fleetcron_effect')
+    const texts = stored.map(({ digits }) => Buffer.from(String(digits), 'hex').toString())
+    expect(texts.sort()).toEqual([...keys, "charge '日'", "lost '日'"].sort())
+  })
+
+  test('and a pool whose driver writes in a narrow character set does so too', async () => {
+    const own = await business()
+    const pool = createPool({ uri: own.url, connectionLimit: 2, charset: 'latin1' })
+    try {
+      const run = attemptOf(mysql2(pool))
+      const keys = ['customer-日', 'customer-å', 'customer-?']
+      for (const [i, key] of keys.entries()) expect(await run.once(key, () => i)).toBe(i)
+    } finally {
+      await pool.end()
+    }
   })
 
   test('F46 instants are whole milliseconds in integers: no column rounds or cuts one', async () => {

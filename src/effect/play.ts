@@ -1,8 +1,9 @@
 import { FleetcronError } from '../errors.js'
 import { asyncRefused, effectInvalid, RetryTransaction, transactionEnded } from './errors.js'
-import type { AsyncAdapter, EffectAdapter, Failure, SyncAdapter } from './port.js'
+import type { AsyncAdapter, EffectAdapter, Failure, QueryResult, SyncAdapter } from './port.js'
 import { currentFrame } from './scope.js'
 import type { Script, Step } from './script.js'
+import { ask } from './texts.js'
 
 /** Plays a script in a transaction of its own, once. */
 export function playOwn<Tx, R>(
@@ -78,7 +79,15 @@ async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: stri
 }
 
 function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, step: Step): Promise<unknown> {
-  return 'call' in step ? callAwaiting(adapter, tx, what, step.call) : adapter.query(tx, step.sql, step.params)
+  return 'call' in step ? callAwaiting(adapter, tx, what, step.call) : queryAwaiting(adapter, tx, step)
+}
+
+function queryAwaiting<Tx>(
+  adapter: AsyncAdapter<Tx>,
+  tx: Tx,
+  { sql, params }: Exclude<Step, { call: unknown }>,
+): Promise<QueryResult> {
+  return adapter.dialect === 'mysql' ? ask(adapter, tx, sql, params) : adapter.query(tx, sql, params)
 }
 
 async function callAwaiting<Tx>(

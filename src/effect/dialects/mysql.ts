@@ -7,7 +7,11 @@ import type { Failure, Statements } from '../port.js'
 const NOW = `(UNIX_TIMESTAMP() * 1000 + MICROSECOND(NOW(6)) DIV 1000)`
 
 /** Compares byte by byte, spaces at the end included; MariaDB reads the first comment, MySQL 8 the second. */
-const EXACT = `CHARACTER SET utf8mb4 COLLATE /*M! utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+const COLLATION = `COLLATE /*M! utf8mb4_nopad_bin *//*!80017 utf8mb4_0900_bin */`
+const EXACT = `CHARACTER SET utf8mb4 ${COLLATION}`
+
+/** A text as the digits of its bytes (texts.ts). */
+const TEXT = `CONVERT(UNHEX(?) USING utf8mb4) ${COLLATION}`
 
 /** MySQL has no way to ask; MariaDB reads the comment. */
 const STILL_IN = ` /*M! AND @@in_transaction = 1 */`
@@ -47,43 +51,45 @@ export const MYSQL: Statements = {
 FROM information_schema.columns
 WHERE table_schema = DATABASE() AND table_name IN ('fleetcron_effect', 'fleetcron_fence')`,
   raiseFence: `INSERT INTO fleetcron_fence (resource, token, updated_at)
-VALUES (?, ?, ${NOW})
+VALUES (${TEXT}, ?, ${NOW})
 ON DUPLICATE KEY UPDATE
   updated_at = IF(VALUES(token) > token, VALUES(updated_at), updated_at), token = GREATEST(token, VALUES(token))`,
-  readFence: `SELECT token FROM fleetcron_fence WHERE resource = ? LOCK IN SHARE MODE`,
+  readFence: `SELECT token FROM fleetcron_fence WHERE resource = ${TEXT} LOCK IN SHARE MODE`,
   takeKey: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, result, state, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, 'open', ${NOW})`,
-  readKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? LOCK IN SHARE MODE`,
-  lockKey: `SELECT state, fingerprint, result FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
-  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?, result = ?
-WHERE \`key\` = ? AND state = 'open'`,
-  finishKey: `UPDATE fleetcron_effect SET result = ?, state = 'done'
-WHERE \`key\` = ? AND state = 'open' AND result = ?${STILL_IN}`,
-  expired: `SELECT \`key\`, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?
-  THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE \`key\` > ? ORDER BY \`key\` LIMIT ?`,
-  prune: `DELETE FROM fleetcron_effect WHERE \`key\` = ?
+VALUES (${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ?, ?, ${TEXT}, 'open', ${NOW})`,
+  readKey: `SELECT state, fingerprint, HEX(result) AS result FROM fleetcron_effect WHERE \`key\` = ${TEXT} LOCK IN SHARE MODE`,
+  lockKey: `SELECT state, fingerprint, HEX(result) AS result FROM fleetcron_effect WHERE \`key\` = ${TEXT} FOR UPDATE`,
+  retakeKey: `UPDATE fleetcron_effect SET fingerprint = ${TEXT}, job = ${TEXT}, run = ${TEXT}, token = ?, attempt = ?,
+  result = ${TEXT}
+WHERE \`key\` = ${TEXT} AND state = 'open'`,
+  finishKey: `UPDATE fleetcron_effect SET result = ${TEXT}, state = 'done'
+WHERE \`key\` = ${TEXT} AND state = 'open' AND result = ${TEXT}${STILL_IN}`,
+  expired: `SELECT HEX(\`key\`) AS \`key\`, CASE WHEN state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?
+  THEN 1 ELSE 0 END AS expired FROM fleetcron_effect WHERE \`key\` > ${TEXT} ORDER BY fleetcron_effect.\`key\` LIMIT ?`,
+  prune: `DELETE FROM fleetcron_effect WHERE \`key\` = ${TEXT}
   AND state IN ('done', 'confirmed', 'rejected') AND coalesce(sending_until, created_at) < ${NOW} - ?`,
-  expiredFences: `SELECT resource AS \`key\`, CASE WHEN updated_at < ${NOW} - ? THEN 1 ELSE 0 END AS expired
-FROM fleetcron_fence WHERE resource > ? ORDER BY resource LIMIT ?`,
-  pruneFence: `DELETE FROM fleetcron_fence WHERE resource = ? AND updated_at < ${NOW} - ?`,
+  expiredFences: `SELECT HEX(resource) AS \`key\`, CASE WHEN updated_at < ${NOW} - ? THEN 1 ELSE 0 END AS expired
+FROM fleetcron_fence WHERE resource > ${TEXT} ORDER BY resource LIMIT ?`,
+  pruneFence: `DELETE FROM fleetcron_fence WHERE resource = ${TEXT} AND updated_at < ${NOW} - ?`,
   savepoint: null,
   calls: {
     intend: `INSERT IGNORE INTO fleetcron_effect (\`key\`, fingerprint, job, run, token, attempt, input, idempotency_key,
   sending_until, valid_until, state, tries, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})`,
-    takeOver: `UPDATE fleetcron_effect SET fingerprint = ?, job = ?, run = ?, token = ?, attempt = ?, input = ?,
-  idempotency_key = ?, sending_until = ${NOW} + ?, valid_until = ${NOW} + ?, state = 'intended', tries = 1,
-  created_at = ${NOW} WHERE \`key\` = ? AND state = 'open'`,
-    read: `SELECT state, fingerprint, result, input, idempotency_key, tries, sending_until, valid_until, problem, audit,
-  job, run, ${NOW} AS now FROM fleetcron_effect WHERE \`key\` = ? FOR UPDATE`,
+VALUES (${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ?, ?, ${TEXT}, ${TEXT}, ${NOW} + ?, ${NOW} + ?, 'intended', 1, ${NOW})`,
+    takeOver: `UPDATE fleetcron_effect SET fingerprint = ${TEXT}, job = ${TEXT}, run = ${TEXT}, token = ?, attempt = ?,
+  input = ${TEXT}, idempotency_key = ${TEXT}, sending_until = ${NOW} + ?, valid_until = ${NOW} + ?, state = 'intended',
+  tries = 1, created_at = ${NOW} WHERE \`key\` = ${TEXT} AND state = 'open'`,
+    read: `SELECT state, fingerprint, HEX(result) AS result, HEX(input) AS input, idempotency_key, tries, sending_until, valid_until,
+  HEX(problem) AS problem, HEX(audit) AS audit, HEX(job) AS job, HEX(run) AS run, ${NOW} AS now FROM fleetcron_effect WHERE \`key\` = ${TEXT} FOR UPDATE`,
     sendAgain: `UPDATE fleetcron_effect SET token = ?, attempt = ?, sending_until = ${NOW} + ?, valid_until = ?,
-  state = 'intended', tries = tries + 1 WHERE \`key\` = ?`,
-    settle: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ? WHERE \`key\` = ?`,
-    answer: `UPDATE fleetcron_effect SET state = ?, result = ?, problem = ?, sending_until = ${NOW}
-  WHERE \`key\` = ?`,
-    audit: `UPDATE fleetcron_effect SET audit = ? WHERE \`key\` = ?`,
-    uncertain: `SELECT \`key\`, state, job, run, input, idempotency_key, tries, problem, created_at FROM fleetcron_effect
-WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, \`key\` LIMIT ?`,
+  state = 'intended', tries = tries + 1 WHERE \`key\` = ${TEXT}`,
+    settle: `UPDATE fleetcron_effect SET state = ${TEXT}, result = ${TEXT}, problem = ${TEXT} WHERE \`key\` = ${TEXT}`,
+    answer: `UPDATE fleetcron_effect SET state = ${TEXT}, result = ${TEXT}, problem = ${TEXT}, sending_until = ${NOW}
+  WHERE \`key\` = ${TEXT}`,
+    audit: `UPDATE fleetcron_effect SET audit = ${TEXT} WHERE \`key\` = ${TEXT}`,
+    uncertain: `SELECT HEX(\`key\`) AS \`key\`, state, HEX(job) AS job, HEX(run) AS run, HEX(input) AS input,
+  idempotency_key, tries, HEX(problem) AS problem, created_at FROM fleetcron_effect
+WHERE state = 'uncertain' OR (state = 'intended' AND sending_until <= ${NOW}) ORDER BY created_at, fleetcron_effect.\`key\` LIMIT ?`,
   },
 }
 
