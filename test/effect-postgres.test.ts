@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { Pool } from 'pg'
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEffects } from '../src/effect/effects.js'
 import { pg, pgAdapter } from '../src/effect/pg/index.js'
@@ -7,6 +10,18 @@ import { effectConformance } from '../src/testing/effect/index.js'
 import { attemptOf } from './effect/business-folder.js'
 import { effectsOnPostgres, PostgresBusiness } from './effect/postgres-business.js'
 import { sharedServer } from './servers/index.js'
+
+/** What a server says to a client that it lets in and ends at once. */
+const AUTHENTICATED = message('R', Buffer.from([0, 0, 0, 0]))
+const READY = message('Z', Buffer.from('I'))
+const TERMINATED = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'))
+
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
 
 let url: string
 beforeAll(async () => {
@@ -130,6 +145,25 @@ describe('effects through pg', () => {
     })
     await expect(cut).rejects.toMatchObject({ code: 'EFFECT_UNAVAILABLE' })
     expect(await run.once('cut', () => 'again')).toBe('again')
+  })
+
+  test('survive a connection that is ended in the very message that began it', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const pool = new Pool({ host: '127.0.0.1', port, user: 'u', database: 'd' })
+    pool.on('error', () => {})
+    try {
+      for (let i = 0; i < 3; i += 1) {
+        await expect(pg(pool).once('cut', () => 1)).rejects.toMatchObject({ code: 'EFFECT_UNAVAILABLE' })
+      }
+    } finally {
+      await pool.end()
+      await new Promise((resolve) => server.close(resolve))
+    }
   })
 
   test('refuse what is no pool, and options that they do not know', async () => {

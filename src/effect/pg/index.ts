@@ -106,14 +106,16 @@ async function transaction<Client extends PgPoolClient, R>(
   begin: string,
   fn: (tx: Client) => Promise<R>,
 ): Promise<R> {
-  const client = await patience.wait(pool.connect(), (late) => late.release())
-  if (typeof client?.release !== 'function') throw notAPool()
   let lost: Error | undefined
   // Without a listener the end of a connection that is checked out would end the process.
   const listener = (error: Error) => {
     lost = error
   }
-  client.on?.('error', listener)
+  const client = await patience.wait(checkOut(pool, listener), (late) => {
+    late.off?.('error', listener)
+    late.release()
+  })
+  if (typeof client?.release !== 'function') throw notAPool()
   let isDone = false
   try {
     await statement(client, begin)
@@ -130,6 +132,29 @@ async function transaction<Client extends PgPoolClient, R>(
     client.release(lost ?? !isDone)
     patience.moved()
   }
+}
+
+/**
+ * A client that is listened to from the moment the pool stops: the pool takes its own listener off and calls back at once,
+ * while a promise goes on a turn later, and the end of a connection may be in the very message that brought its beginning.
+ * A pool that was wrapped, and knows no callback, answers with the promise.
+ */
+function checkOut<Client extends PgPoolClient>(
+  pool: PgPool<Client>,
+  listener: (error: Error) => void,
+): Promise<Client> {
+  const connect = pool.connect as (done: (error: unknown, client?: Client) => void) => Promise<Client> | undefined
+  return new Promise((resolve, reject) => {
+    let isOut = false
+    const take = (client: Client) => {
+      if (isOut) return
+      isOut = true
+      client?.on?.('error', listener)
+      resolve(client)
+    }
+    const done = (error: unknown, client?: Client) => (error ? reject(error) : take(client as Client))
+    connect.call(pool, done)?.then?.((client) => client && take(client), reject)
+  })
 }
 
 /** Whether the connection is good for another transaction. */

@@ -177,3 +177,16 @@ export function meeting(size: number): () => Promise<void> {
     return isComplete
   }
 }
+
+/** A joined effect fails, and its user commits all the same. */
+export async function leaveOpen<Tx>(site: Site<Tx>, key: string): Promise<void> {
+  const fail = (): never => {
+    throw new Error('declined')
+  }
+  await site.transaction((tx) =>
+    orElse<string>(
+      () => join(site.attempt(1), tx, key, fail),
+      () => 'swallowed',
+    ),
+  )
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
+import { after, leaveOpen, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
 import { CallClock, deferred, lost, Provider, until } from './call-bench.js'
 
 type Test = TestApi['test']
@@ -166,9 +166,7 @@ function takenOver<Tx>(test: Test, withBench: WithBench<Tx>): void {
     withBench(async ({ site }) => {
       const sites = [await site({ clock: new CallClock() }), await site({ clock: new CallClock() })]
       const [here] = sites as [Site<Tx>]
-      const { takeKey } = here.adapter.statements
-      const params = ['charge', 'of another input', null, null, null, null]
-      await here.transaction((tx) => after(here.adapter.query(tx, takeKey, params), () => null))
+      await leaveOpen(here, 'charge')
       const provider = new Provider()
       const charge = provider.options([() => 'ch_1'], { input: { amount: 1 } })
       const answers = await Promise.all(sites.map((each) => each.attempt(1).call('charge', charge)))

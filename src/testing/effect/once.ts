@@ -3,9 +3,8 @@ import {
   after,
   failsWith,
   fromOutside,
-  join,
+  leaveOpen,
   never,
-  orElse,
   refused,
   type Site,
   type TestApi,
@@ -214,19 +213,6 @@ function takeover<Tx>(test: Test, withBench: WithBench<Tx>): void {
       }
       assert.deepEqual(await sites[0].notes(), keys)
     }),
-  )
-}
-
-/** A joined effect fails, and its user commits all the same. */
-async function leaveOpen<Tx>(site: Site<Tx>, key: string): Promise<void> {
-  const fail = (): never => {
-    throw new Error('declined')
-  }
-  await site.transaction((tx) =>
-    orElse<string>(
-      () => join(site.attempt(1), tx, key, fail),
-      () => 'swallowed',
-    ),
   )
 }
 
