@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, leaveOpen, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
+import { leaveOpen, never, refused, type Site, type TestApi, type WithBench } from './bench.js'
 import { CallClock, deferred, lost, Provider, until } from './call-bench.js'
 
 type Test = TestApi['test']
