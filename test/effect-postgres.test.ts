@@ -147,6 +147,17 @@ describe('effects through pg', () => {
     expect(await run.once('cut', () => 'again')).toBe('again')
   })
 
+  test('say where a database lets nothing be written', async () => {
+    const pool = business.pool()
+    pool.on('connect', (client) => client.query('SET default_transaction_read_only = on'))
+    await expect(pg(pool).once('written', never)).rejects.toMatchObject({
+      code: 'EFFECT_UNAVAILABLE',
+      message: expect.stringMatching(
+        /'written': the business database lets nothing be written.*connect to its primary/,
+      ),
+    })
+  })
+
   test('survive a connection that is ended in the very message that began it', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
@@ -172,3 +183,7 @@ describe('effects through pg', () => {
     expect(() => pg(business.pool(), { isolationLevel: 'dirty' as never })).toThrow(/'dirty' is none of read committed/)
   })
 })
+
+function never(): never {
+  throw new Error('called')
+}

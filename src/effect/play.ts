@@ -1,9 +1,12 @@
 import { FleetcronError } from '../errors.js'
 import { asyncRefused, effectInvalid, RetryTransaction, transactionEnded } from './errors.js'
 import type { AsyncAdapter, EffectAdapter, Failure, QueryResult, SyncAdapter } from './port.js'
+import { explained } from './refused.js'
 import { currentFrame } from './scope.js'
 import type { Script, Step } from './script.js'
 import { ask } from './texts.js'
+
+type Query = Exclude<Step, { call: unknown }>
 
 /** Plays a script in a transaction of its own, once. */
 export function playOwn<Tx, R>(
@@ -51,11 +54,17 @@ function playAtOnce<Tx, R>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, scrip
   let turn = script.next()
   while (!turn.done) {
     const step = turn.value
-    turn = script.next(
-      'call' in step ? callAtOnce(adapter, tx, what, step.call) : adapter.query(tx, step.sql, step.params),
-    )
+    turn = script.next('call' in step ? callAtOnce(adapter, tx, what, step.call) : queryAtOnce(adapter, tx, what, step))
   }
   return turn.value
+}
+
+function queryAtOnce<Tx>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, { sql, params }: Query): QueryResult {
+  try {
+    return adapter.query(tx, sql, params)
+  } catch (error) {
+    throw explained(adapter, what, error)
+  }
 }
 
 function callAtOnce<Tx>(adapter: SyncAdapter<Tx>, tx: Tx, what: string, call: () => unknown): unknown {
@@ -74,7 +83,16 @@ function isThenable(value: unknown): boolean {
 
 async function playAwaiting<Tx, R>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, script: Script<R>): Promise<R> {
   let turn = script.next()
-  while (!turn.done) turn = script.next(await stepAwaiting(adapter, tx, what, turn.value))
+  while (!turn.done) {
+    const step = turn.value
+    let answer: unknown
+    try {
+      answer = await stepAwaiting(adapter, tx, what, step)
+    } catch (error) {
+      throw 'call' in step ? error : explained(adapter, what, error)
+    }
+    turn = script.next(answer)
+  }
   return turn.value
 }
 
@@ -82,11 +100,7 @@ function stepAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, what: string, step:
   return 'call' in step ? callAwaiting(adapter, tx, what, step.call) : queryAwaiting(adapter, tx, step)
 }
 
-function queryAwaiting<Tx>(
-  adapter: AsyncAdapter<Tx>,
-  tx: Tx,
-  { sql, params }: Exclude<Step, { call: unknown }>,
-): Promise<QueryResult> {
+function queryAwaiting<Tx>(adapter: AsyncAdapter<Tx>, tx: Tx, { sql, params }: Query): Promise<QueryResult> {
   return adapter.dialect === 'mysql' ? ask(adapter, tx, sql, params) : adapter.query(tx, sql, params)
 }
 

@@ -19,6 +19,7 @@ export function onceSuite<Tx>(test: Test, withBench: WithBench<Tx>): void {
   failures(test, withBench)
   races(test, withBench)
   takeover(test, withBench)
+  withoutTables(test, withBench)
 }
 
 function repeats<Tx>(test: Test, withBench: WithBench<Tx>): void {
@@ -214,6 +215,34 @@ function takeover<Tx>(test: Test, withBench: WithBench<Tx>): void {
       assert.deepEqual(await sites[0].notes(), keys)
     }),
   )
+}
+
+function withoutTables<Tx>(test: Test, withBench: WithBench<Tx>): void {
+  test(
+    'where its tables are missing it says so, and how they are made; another table is not meant',
+    withBench(async ({ site }) => {
+      const here = await site()
+      const missing = 'SELECT * FROM no_such_table'
+      const other = await thrownBy(() =>
+        here.effects.once('a', (tx) => after(here.adapter.query(tx, missing, []), never)),
+      )
+      assert.ok(!String(other).includes('fleetcron migrate'), String(other))
+      await here.execute('DROP TABLE fleetcron_effect')
+      const error = await refused('EFFECT_INVALID', () => here.effects.once('a', never))
+      assert.match(error.message, /'a': the tables of effects are missing .*`fleetcron migrate --effects <url>`/s)
+      assert.deepEqual(await here.effects.ensure(), ['table fleetcron_effect'])
+      assert.equal(await here.effects.once('a', (tx) => here.note(tx, 'a', 1)), 1)
+    }),
+  )
+}
+
+async function thrownBy(act: () => unknown): Promise<unknown> {
+  try {
+    await act()
+  } catch (error) {
+    return error
+  }
+  return assert.fail('expected it to fail')
 }
 
 /** Milliseconds, as the database tells them to a row that is written now. */
