@@ -8,7 +8,7 @@ export function explained<Tx>(adapter: EffectAdapter<Tx>, what: string, error: u
   for (const inner of chainOf(error)) {
     const { code, errno, message } = inner
     const text = String(message)
-    const isMissing = code === '42P01' || errno === 1146 || /no such table/i.test(text)
+    const isMissing = code === '42P01' || errno === 1146 || TOLD.test(text)
     if (isMissing && /fleetcron_(effect|fence)/.test(text)) return tablesMissing(what, inner, error)
     if (code === '25006' || READ_ONLY.has(Number(errno))) {
       return readOnly(what, inner, error)
@@ -16,6 +16,9 @@ export function explained<Tx>(adapter: EffectAdapter<Tx>, what: string, error: u
   }
   return error
 }
+
+/** As SQLite says it, and Prisma what it was told: code and words are in its message alone. */
+const TOLD = /no such table|\b(42P01|1146)\b/
 
 /** The server, the transaction, and a table of a server that only starts. */
 const READ_ONLY: ReadonlySet<number> = new Set([1290, 1792, 1836])
