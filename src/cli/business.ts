@@ -9,7 +9,8 @@ export async function inBusiness<T>(url: string, act: (effects: Effects) => Prom
     return await act(effects)
   } catch (error) {
     // Each driver has its own words for a table that is not there: the database is asked instead.
-    const missing = error instanceof FleetcronError ? [] : await effects.missing().catch(() => [])
+    const isOther = error instanceof FleetcronError && error.code !== 'EFFECT_INVALID'
+    const missing = isOther ? [] : await effects.missing().catch(() => [])
     throw missing.length === 0 ? error : lacking(missing, url, error)
   } finally {
     await close()
