@@ -79,7 +79,7 @@ async function measure(store: string, { scale, only }: Options, script: string):
   }
   const stage: Stage = { script, scale, place }
   // Throughput last: a server goes on for minutes with the files and tables that it leaves behind (checkpoints, vacuum, logs
-  // rewritten), which triples a delay.
+  // rewritten), which doubles a delay.
   const measures = {
     delay: () => measureStartDelay(stage),
     burst: () => measureBurst(stage),
