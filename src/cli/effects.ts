@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Resolution, ResolvedCall } from '../effect/call/face.js'
+import { NO_SUCH_EFFECT } from '../effect/errors.js'
 import type { Effects } from '../effect/port.js'
 import { FleetcronError, hasCode } from '../errors.js'
 import type { Fleet } from '../fleet/fleet.js'
@@ -111,13 +112,11 @@ async function known(made: Promise<ResolvedCall>, key: string): Promise<Resolved
   try {
     return await made
   } catch (error) {
-    if (!hasCode(error, 'EFFECT_INVALID') || !error.message.endsWith(NO_EFFECT)) throw error
+    if (!hasCode(error, 'EFFECT_INVALID') || !error.message.endsWith(NO_SUCH_EFFECT)) throw error
     const message = `There is no effect with the key '${key}': fleetcron effects lists the keys of those that are uncertain.`
     throw new FleetcronError('OPTION_INVALID', message, { cause: error })
   }
 }
-
-const NO_EFFECT = 'there is no effect with this key.'
 
 function by({ by, why }: Resolution) {
   return { by, why }

@@ -93,6 +93,9 @@ export function effectInvalid(what: string, why: string, cause?: unknown): Fleet
   return new FleetcronError('EFFECT_INVALID', `${what}: ${why}`, cause === undefined ? undefined : { cause })
 }
 
+/** How a key that no row has is told; the command line knows it by these words. */
+export const NO_SUCH_EFFECT = 'there is no effect with this key.'
+
 /** Nobody can say what of the change is left: the caller has to look. */
 export function transactionEnded(what: string, cause?: unknown): FleetcronError {
   return effectInvalid(

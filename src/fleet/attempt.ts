@@ -7,7 +7,7 @@ import type { AbortKind, AttemptRef } from './events.js'
 import { prepareEffects, shutOut } from './fence.js'
 import { HandlerRun } from './handler-run.js'
 import type { HostedJob } from './node.js'
-import { scheduleOf } from './own-schedule.js'
+import { ownSchedule } from './own-schedule.js'
 import type { Grant, Parts } from './parts.js'
 import { keepResult } from './result.js'
 import { withRun } from './run.js'
@@ -72,7 +72,7 @@ export class Attempt {
   private async go(): Promise<void> {
     const { facts, effectTables, sessions } = this.parts
     const refusal = await prepareEffects(facts, effectTables, this.grant, this.controller.signal)
-    const made = await scheduleOf(this.parts, this.grant)
+    const made = await ownSchedule(this.parts, this.grant)
     sessions.check()
     if (this.why === 'cancel' || this.why === 'replace') this.end({ kind: 'cancelled', why: this.why })
     else if (this.why !== null) this.end({ kind: 'handed-back', why: WORDS[this.why], called: false })

@@ -3,6 +3,7 @@ import type { Aggregate, LedgerEvent, Pause, Run } from '../ledger/types.js'
 import { parseSchedule } from '../schedule/index.js'
 import type { Schedule, ScheduleSpec } from '../schedule/types.js'
 import type { RunsQuery } from '../store/port.js'
+import { ownTerms } from './own-schedule.js'
 import type { Parts } from './parts.js'
 
 /** A job as people see it. */
@@ -80,8 +81,7 @@ export class Lookups {
     )
     if (reply.runs[0] !== undefined) return reply.runs[0]
     const found = await this.covering(job, key, most)
-    if (found !== null) return (await this.isOccurrence(found, key)) ? found : null
-    return null
+    return found !== null && (await this.isOccurrence(found, key)) ? found : null
   }
 
   /** The row that decided the occurrence together with others. */
@@ -98,11 +98,11 @@ export class Lookups {
   }
 
   /** Whether the key is one of the schedule that the row was made under; true where its terms are not stored any more. */
-  private async isOccurrence({ job, definition }: Run, key: string): Promise<boolean> {
+  private async isOccurrence(run: Run, key: string): Promise<boolean> {
     const { link, facts } = this.parts
-    const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: [job] }))
-    const schedule = reply.definitions.get(job)?.find(({ hash }) => hash === definition)?.content.schedule
-    const anchor = reply.jobs.get(job)?.header.anchor
+    const { reply } = await link.call('load', facts.leaseMs, (store) => store.load({ jobs: [run.job] }))
+    const schedule = ownTerms(reply, run)?.schedule
+    const anchor = reply.jobs.get(run.job)?.header.anchor
     if (schedule == null || anchor === undefined) return true
     return this.parse(schedule, anchor).occurrence(key) !== null
   }

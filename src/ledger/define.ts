@@ -83,7 +83,7 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
   // has passed, is due. Any other schedule begins now.
   const goesOn = draft.schedule?.kind === 'fixed-time' && after?.kind === 'fixed-time' && !job.header.retired
   if (after !== null && !goesOn) draft.advance(after, after.cursorAt(ctx.now))
-  if (after?.kind === 'fixed-time') unpass(draft, after)
+  if (after?.kind === 'fixed-time') setLabelBack(draft, after)
   draft.event('redefined', `${ctx.changeId}.defined`, input.by, why, { hash: input.hash, from: job.header.definition })
   return draft.close()
 }
@@ -92,7 +92,7 @@ function redefine(job: Aggregate, input: DefineInput, seq: number, ctx: Context)
  * In a zone further west the clock shows again what the old zone's has shown. Such labels count as decided, since they were run
  * there; but not where the job has never made a row, nor for another single date, whose row would show itself by a clash.
  */
-function unpass(draft: Draft, schedule: Schedule): void {
+function setLabelBack(draft: Draft, schedule: Schedule): void {
   const { cursor, position } = draft.header
   const wall = singleDate(draft.definition)
   const isAnother = wall !== null && wall !== singleDate(draft.job.definition)

@@ -1,5 +1,5 @@
 import { FleetcronError } from '../../errors.js'
-import { effectInvalid, Rejected, RetryTransaction, UncertainError } from '../errors.js'
+import { effectInvalid, NO_SUCH_EFFECT, Rejected, RetryTransaction, UncertainError } from '../errors.js'
 import type { Param, QueryResult, Statements } from '../port.js'
 import { type Effect, fenceScript, keyConflict, originOf, type Script } from '../script.js'
 import { decode, OF_SEND } from '../values.js'
@@ -252,7 +252,7 @@ function openOf(row: Row): OpenCall {
 function* readCall(sql: CallStatements, effect: Effect): Script<Row> {
   const { rows } = yield* query(sql.read, [effect.kept])
   const [row] = rows
-  if (!row) throw effectInvalid(effect.what, 'there is no effect with this key.')
+  if (!row) throw effectInvalid(effect.what, NO_SUCH_EFFECT)
   return row
 }
 
